@@ -96,9 +96,24 @@
     }
   });
 
+  // The lab, when it is asked for. Its page needs an origin for its modules, worker and storage; a
+  // sandbox that has the origin of this page would be none.
+  const frame = ({ target: part }) => {
+    if (!part.open || part.querySelector("iframe")) return;
+    const lab = document.createElement("iframe");
+    lab.title = "The lab with this lesson";
+    lab.allow = "clipboard-write; fullscreen";
+    lab.src = part.querySelector("a").href;
+    if (new URL(lab.src).origin !== location.origin) {
+      lab.sandbox = "allow-scripts allow-same-origin allow-downloads";
+    }
+    part.append(lab);
+  };
+  for (const part of document.querySelectorAll("details.try")) part.addEventListener("toggle", frame);
+
   // A printed page shows what is folded away, except what only repeats a drawing or the file.
   addEventListener("beforeprint", () => {
-    for (const part of document.querySelectorAll("details:not(.twin):not(.source)")) part.open = true;
+    for (const part of document.querySelectorAll("details:not(.twin, .source, .try)")) part.open = true;
   });
 
   const asked = new URLSearchParams(location.search).get("q");

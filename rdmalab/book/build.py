@@ -28,6 +28,7 @@ from rdmalab.book.page import (
     sheet_of_style,
     written,
 )
+from rdmalab.book.try_here import LabSite
 from rdmalab.book.words import Linker
 from rdmalab.jobs.limits import Limits
 from rdmalab.jobs.outcome import Ending, Outcome, Pool
@@ -61,7 +62,7 @@ def home(catalogue: Catalogue, titles: Mapping[str, tuple[str, str]]) -> Page:
 
 
 def _begin(catalogue: Catalogue, titles: Mapping[str, tuple[str, str]]) -> Iterator[Markup]:
-    """Where to begin, and how a page is tried; nothing in a book without paths."""
+    """Links to begin with, and how a page is tried; nothing in a book without paths."""
     if catalogue.first:
         how = tag("p", "To try what a page shows: ", tag("code", "rdmalab"), ", then ",
                   tag("code", "tour"), " or ", tag("code", f"load {catalogue.first[-1].name}"), ".",
@@ -155,12 +156,16 @@ _MOST_OF_ID = 60
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """One page to be made. student: of a sheet, with its path; None: the page of the chapter."""
+    """One page to be made. student: of a sheet, with its path; None: the page of the chapter.
+
+    site: the lab that it shows in a frame, if any.
+    """
 
     catalogue: Catalogue
     chapter: Chapter | None
     student: str | None = None
     path: str = ""
+    site: LabSite | None = None
 
 
 @dataclass(slots=True)
@@ -180,12 +185,17 @@ def _made(item: _Item, _limits: Limits) -> Rendered:
         return lesson_page.sheet(item.student, item.catalogue.labs, item.catalogue, item.path)
     assert item.chapter is not None
     make = lesson_page.rendered_lab if item.chapter.is_lab else lesson_page.rendered
-    return make(item.chapter, item.catalogue)
+    return make(item.chapter, item.catalogue, item.site)
 
 
-def build(catalogue: Catalogue, pool: Pool, students: Sequence[str] = ()) -> Book:
-    """The book of these lessons and labs. students: each gets a sheet of exercises."""
-    items = [_Item(catalogue, chapter) for chapter in catalogue.chapters]
+def build(
+    catalogue: Catalogue, pool: Pool, students: Sequence[str] = (), site: LabSite | None = None
+) -> Book:
+    """The book of these lessons and labs. students: each gets a sheet of exercises.
+
+    site: the lab that pages show in a frame; None: they show none.
+    """
+    items = [_Item(catalogue, chapter, site=site) for chapter in catalogue.chapters]
     items += [_Item(catalogue, None, each, sheet_path(each)) for each in students]
     book = Book(lessons=len(catalogue.chapters))
     outcomes = sorted(pool.results(_made, items), key=lambda outcome: outcome.number)

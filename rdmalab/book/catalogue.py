@@ -69,7 +69,7 @@ class Catalogue:
 
     @property
     def first(self) -> list[Chapter]:
-        """Where to begin: the first two lessons of the first path, and the first lab of a path."""
+        """The first chapters: two lessons of the first path, and the first lab of a path."""
         on_paths = [chapter for path in self.paths for chapter in path.chapters]
         labs = [each for each in on_paths[2:] if each.is_lab]
         return [*on_paths[:2], *labs[:1]]

@@ -8,6 +8,7 @@ from rdmalab.book.catalogue import Catalogue, Chapter
 from rdmalab.book.html import Markup, escaped, folded, joined, tag
 from rdmalab.book.page import STATEMENTS, Found, Page, neighbours, root_of, trail
 from rdmalab.book.steps import StepWriter
+from rdmalab.book.try_here import LabSite
 from rdmalab.book.words import Linker
 from rdmalab.classroom.lab_file import LabFile, loads
 from rdmalab.classroom.lab_file import load as load_lab
@@ -43,8 +44,11 @@ class Rendered:
     wrong: str = ""
 
 
-def rendered(chapter: Chapter, catalogue: Catalogue) -> Rendered:
-    """The page of a lesson; one that cannot be loaded has a page with its errors."""
+def rendered(chapter: Chapter, catalogue: Catalogue, site: LabSite | None = None) -> Rendered:
+    """The page of a lesson; one that cannot be loaded has a page with its errors.
+
+    site: the lab that the page shows in a frame; None: it shows none.
+    """
     linker = Linker(root_of(chapter.page), catalogue.pages())
     try:
         scenario = load(chapter.path, VOCABULARY)
@@ -60,6 +64,7 @@ def rendered(chapter: Chapter, catalogue: Catalogue) -> Rendered:
             tag("h1", scenario.title),
             tag("div", linker.paragraphs(document.about or ""), class_="about"),
             facts(chapter, document.tags, tuple(t.statement for t in scenario.teaches), linker),
+            *([site.markup(chapter, linker.root)] if site else []),
             _world(document, setup, linker),
             steps,
             _source(chapter),
@@ -68,7 +73,8 @@ def rendered(chapter: Chapter, catalogue: Catalogue) -> Rendered:
     )
     about = (document.about or "").strip()
     found = Found(chapter.page, scenario.title, chapter.name, _searched(scenario))
-    page = Page(chapter.page, scenario.title, main, [found], "lesson")
+    policy = site.policy if site else ""
+    page = Page(chapter.page, scenario.title, main, [found], "lesson", policy)
     wrong = "" if runner.ok else runner.results[-1].text(scenario.path)
     return Rendered(page, about, list(of_runner(runner)), wrong)
 
@@ -94,7 +100,7 @@ def _searched(scenario: Scenario) -> str:
 
 
 def facts(chapter: Chapter, tags: list[str], statements: tuple[str, ...], linker: Linker) -> Markup:
-    """How to load it, its tags, and the statements of the documents that it shows."""
+    """The command that loads it, its tags, and the statements of the documents that it shows."""
     rows = [("Play it", tag("code", f"load {chapter.name}"))]
     if statements:
         shown = [linker.link(each, f"{STATEMENTS}#{each}", "chip") for each in statements]
@@ -172,8 +178,8 @@ EXAMPLE = "example"
 """The student of the page that all can read."""
 
 
-def rendered_lab(chapter: Chapter, catalogue: Catalogue) -> Rendered:
-    """The page of a lab, with the values of no real student."""
+def rendered_lab(chapter: Chapter, catalogue: Catalogue, site: LabSite | None = None) -> Rendered:
+    """The page of a lab, with the values of no real student. site: as for `rendered`."""
     linker = Linker(root_of(chapter.page), catalogue.pages())
     try:
         lab = public(chapter, EXAMPLE)
@@ -186,6 +192,7 @@ def rendered_lab(chapter: Chapter, catalogue: Catalogue) -> Rendered:
         trail(chapter, linker.root, "Lessons"),
         tag("h1", document.title),
         facts(chapter, [*document.tags, f"level {document.level or 1}"], statements, linker),
+        *([site.markup(chapter, linker.root)] if site else []),
         _drawn_by_student(document),
         body,
         beside(chapter, catalogue, linker.root),
@@ -193,7 +200,8 @@ def rendered_lab(chapter: Chapter, catalogue: Catalogue) -> Rendered:
     about = (document.about or "").strip()
     text = f"lab {' '.join(document.tags)} {' '.join(statements)} {about}"[:MOST_FOUND]
     found = Found(chapter.page, document.title, chapter.name, text)
-    return Rendered(Page(chapter.page, document.title, main, [found], "lab"), about, wrong=wrong)
+    page = Page(chapter.page, document.title, main, [found], "lab", site.policy if site else "")
+    return Rendered(page, about, wrong=wrong)
 
 
 def public(chapter: Chapter, student: str) -> LabFile:

@@ -47,7 +47,8 @@ _POLICY = "; ".join((
     "default-src 'none'", "style-src 'self' file:", "script-src 'self' file:",
     "base-uri 'none'", "form-action 'none'",
 ))  # fmt: skip
-"""No page of the book may load anything but the two scripts and the style sheet beside it."""
+"""No page of the book may load anything but the two scripts and the style sheet beside it, and the
+frame of a lesson that shows the lab."""
 
 _DOCTYPE = "<!doctype html>\n"
 
@@ -66,7 +67,7 @@ class Found:
 class Page:
     """A page of the book. path: from the top of the book. main: its text.
 
-    found: what the search finds in it. has_labs: whether the book has labs to link to.
+    found: what the search finds in it. policy: what it may load beside the book's own files.
     """
 
     path: str
@@ -74,6 +75,7 @@ class Page:
     main: Markup
     found: list[Found] = field(default_factory=list)
     css: str = ""
+    policy: str = ""
 
 
 def head_of(title: str, policy: str, *parts: Markup) -> Markup:
@@ -95,10 +97,11 @@ def root_of(path: str) -> str:
 
 
 def written(page: Page, *, has_labs: bool) -> str:
-    """The whole file."""
+    """The whole file. has_labs: whether the book has labs to link to."""
     root = root_of(page.path)
     style = tag("link", rel="stylesheet", href=f"{root}{STYLE}")
-    head = head_of(page.title, _POLICY, style, tag("script", src=f"{root}{SCRIPT}", defer=True))
+    policy = "; ".join(filter(None, (_POLICY, page.policy)))
+    head = head_of(page.title, policy, style, tag("script", src=f"{root}{SCRIPT}", defer=True))
     body = tag(
         "body",
         tag("a", "Skip to the text", class_="skip", href="#text"),
@@ -135,7 +138,7 @@ def _header(page: Page, root: str, *, has_labs: bool) -> Markup:
 
 
 def trail(chapter: Chapter, root: str, home: str) -> Markup:
-    """Where a page is: the index, and the folder."""
+    """The place of a page: the index, and the folder."""
     where = "labs" if chapter.is_lab else f"folder-{chapter.folder}"
     up = tag("a", home, href=f"{root}{HOME}")
     folder = tag("a", chapter.folder, href=f"{root}{HOME}#{where}")

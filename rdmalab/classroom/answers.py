@@ -22,7 +22,7 @@ from rdmalab.scenario.parameters import fill
 from rdmalab.spec.rules import ERRNO_NAMES
 
 NOTED = "noted, your instructor judges it"
-"""Why an answer has no verdict where the grader alone judges it."""
+"""The reason an answer has no verdict where the grader alone judges it."""
 _ERRNOS = {name: number for number, name in ERRNO_NAMES.items()}
 _PREFIXES = ("IBV_WC_", "IBV_QPS_", "IBV_EVENT_", "IBV_WR_", "IBV_QPT_", "IBV_")
 _RIGHT, _WRONG = "+", "-"  # begin the text below a seal
@@ -73,7 +73,7 @@ def _choice(lab: LabFile, task: Task, choices: Sequence[Choice], given: str) -> 
 
 
 def out_of_tries(task: Task, log: Sequence[str], lines: int, given: str) -> str:
-    """Why an answer does not count in a task with a limit of tries; empty if it does.
+    """The reason an answer does not count in a task with a limit of tries; empty if it does.
 
     The log of the submission holds the tries: where it is edited or missing, none of them counts.
     An answer that was only noted, since the grader alone judges it, is no try.

@@ -1,4 +1,4 @@
-"""Which of several works of a student counts, which is late, and what a late one loses."""
+"""The work of a student that counts, among several; late works, and what they lose."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -207,7 +207,7 @@ def vary_errors(lab: LabFile) -> list[FileError]:
 
 
 def unusable_handout(lab: LabFile, vocabulary: Vocabulary) -> str:
-    """Why the file for students is no lab; empty if it is one.
+    """The reason the file for students is no lab; empty if it is one.
 
     A name that only a hidden task varies has no value in it: a task that is shown must vary it,
     too.

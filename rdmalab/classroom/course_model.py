@@ -70,7 +70,7 @@ class Course(Section):
     salt: field_types.Sentence | None = None
     """The salt of all labs, with which `rdmalab lab publish --salt` has published them."""
     keep: Kept = "newest"
-    """Which of several works of a student counts: `newest` or `best`."""
+    """The work of a student that counts, among several: `newest` or `best`."""
     penalty: Percent = 0
     """Per cent of the score that a work loses for each day that begins after its due date."""
     remarks: field_types.Sentence = "remarks.csv"

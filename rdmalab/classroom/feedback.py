@@ -14,7 +14,7 @@ from rdmalab.session.session import Session
 
 
 def feedback(session: Session, task: Task, names: Mapping[str, str]) -> Cause:
-    """Why the goals of a task are not met. names: of `%{NAME}` in its `why`.
+    """The cause of goals of a task that are not met. names: of `%{NAME}` in its `why`.
 
     The first cause or warning of `why` for which the lab has words; else its `else`.
     """

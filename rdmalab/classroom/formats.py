@@ -157,7 +157,7 @@ def why(result: Result) -> str:
 
 
 def causes(grades: Iterable[Grade]) -> str:
-    """Which cause stopped how many, by task: the table for the instructor."""
+    """Causes, and how many each of them stopped, by task: the table for the instructor."""
     often: Counter[tuple[str, str]] = Counter()
     failed: Counter[str] = Counter()
     order: list[str] = []

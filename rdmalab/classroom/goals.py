@@ -1,7 +1,8 @@
 """Goals of a task: questions to a finished world, or over the time since the setup."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from rdmalab.classroom.lab_file import NAMED
@@ -74,24 +75,36 @@ class Watches:
         return made
 
     def judged(self, goals: Sequence[Goal], names: Mapping[str, str]) -> list[Judged]:
-        """Each goal in the world as it is. names: of `%{NAME}`; raises NotUnderstood."""
-        texts = self.look(goals, names)
-        return [
-            _now(self.session, goal, names) if text is None
-            else _verdict(self.known[text], self.start)
-            for goal, text in zip(goals, texts, strict=True)
-        ]  # fmt: skip
+        """Each goal in the world as it is; one that a name is lacking for is not met."""
+        self.look([(goal, names) for goal in goals])
+        return [self._judged(goal, names) for goal in goals]
 
-    def look(self, goals: Sequence[Goal], names: Mapping[str, str]) -> list[str | None]:
-        """Follow these goals up to now; returns their texts, None of one of the present."""
-        found = [None if goal.kind == "now" else _watch(goal, names) for goal in goals]
-        new = {_text(watch): watch for watch in found if watch is not None}
-        new = {text: watch for text, watch in new.items() if text not in self.known}
+    def _judged(self, goal: Goal, names: Mapping[str, str]) -> Judged:
+        if goal.kind == "now":
+            return _now(self.session, goal, names)
+        try:
+            return _verdict(self.known[_text(_watch(goal, names))], self.start)
+        except NotUnderstood as wrong:
+            return Judged(goal.question, met=False, wrong=wrong.message)
+
+    def look(
+        self, goals: Iterable[tuple[Goal, Mapping[str, str]]], end: TimePoint | None = None
+    ) -> None:
+        """Follow these goals, each with its names of `%{NAME}`, up to a moment; None: now.
+
+        A goal of the present, or one that a name is lacking for, is left out.
+        """
+        end = end or self.session.history.here
+        new: dict[str, _Watch] = {}
+        for goal, names in goals:
+            with suppress(NotUnderstood):
+                watch = _watch(goal, names)
+                if goal.kind != "now" and _text(watch) not in self.known:
+                    new[_text(watch)] = watch
         _replay(self.session, self.start, self.at, list(new.values()))
         self.known |= new
-        _replay(self.session, self.at, self.session.history.here, list(self.known.values()))
-        self.at = self.session.history.here
-        return [None if watch is None else _text(watch) for watch in found]
+        _replay(self.session, self.at, end, list(self.known.values()))
+        self.at = end
 
 
 def parsed(text: str, names: Mapping[str, str]) -> Expectation:
@@ -157,11 +170,9 @@ def _replay(session: Session, start: TimePoint, end: TimePoint, watches: Sequenc
         return
     with read_only_visit(history):
         history.seek(start)
-        while left and history.here.event < end.event and _next_event(history, end):
-            here = history.here
-            for watch in left:
-                _observe(session, watch, here)
-            if any(watch.is_decided for watch in left):
+        while left and session.world.event < end.event and _next_event(history, end):
+            changed = [_observe(session, watch) for watch in left]
+            if any(changed):
                 left = [watch for watch in left if not watch.is_decided]
 
 
@@ -174,16 +185,21 @@ def _next_event(history: History, end: TimePoint) -> int:
     return history.run(1, end.at_ns - 1) or history.run(1)
 
 
-def _observe(session: Session, watch: _Watch, here: TimePoint) -> None:
+def _observe(session: Session, watch: _Watch) -> bool:
+    """Look at a goal after an event; whether its answer has changed, or is the first."""
     if watch.limit is not None and watch.before is None and truth(session, watch.limit):
-        watch.before = here
-    if watch.holds is None or session.touches(watch.question.expression.node):
-        watch.holds = truth(session, watch.question)
-    holds = watch.holds
+        watch.before = session.history.here
+    if watch.holds is not None and not session.touches(watch.question.expression.node):
+        return False
+    holds, before = truth(session, watch.question), watch.holds
+    if holds is before:
+        return False
+    watch.holds, here = holds, session.history.here
     if holds and watch.first is None:
         watch.first = here
     if watch.failed is None and holds is (watch.goal.kind == "never"):
         watch.failed = here
+    return True
 
 
 def _verdict(watch: _Watch, start: TimePoint) -> Judged:

@@ -8,7 +8,7 @@ from rdmalab.version import VERSION
 
 
 class Cause(BaseModel):
-    """Why a task failed. id: slug of the cause that `why` names, empty if none fits."""
+    """The reason a task failed. id: slug of the cause that `why` names, empty if none fits."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -42,7 +42,7 @@ class Result(BaseModel):
     """A person marks it; `given` has the answer."""
     given: str = ""
     reason: str = ""
-    """Why it was not judged: `blocked: needs fix`, `hidden, not judged here`, or the limit."""
+    """The reason it was not judged: `blocked: needs fix`, `hidden, not judged here`, or a limit."""
     cause: Cause | None = None
     wrong: list[str] = []
     """Goals that are not met, each with what is the case; of hidden tasks for the instructor."""
@@ -83,12 +83,12 @@ class Grade(BaseModel):
     names another student, or nothing names who handed it in, `not-graded`: a fault of the lab or
     of rdmalab."""
     reason: str = ""
-    """Why the verdict is not `graded`."""
+    """The reason the verdict is not `graded`."""
     score: int | float = 0
     of: int = 0
     """The points of all tasks."""
     handed_in: str = ""
-    """When, in UTC: the time of the file."""
+    """Its time, in UTC: that of the file."""
     late_s: int = 0
     """Seconds after the due date."""
     penalty: float = 0

@@ -89,7 +89,7 @@ def _add(found: Inbox, file: Path, owner: Owner, *, is_named: bool) -> None:
 
 
 def _unread(file: Path, *, is_named: bool) -> str:
-    """Why a file is not opened; empty if it is."""
+    """The reason a file is not opened; empty if it is."""
     mode = os.lstat(file).st_mode
     if stat.S_ISLNK(mode) and not is_named:
         return "a link, not a file"

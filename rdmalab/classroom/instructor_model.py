@@ -39,7 +39,7 @@ class Instructor(Section, BaseModel):
     aim: field_types.Sentence
     """Aim of the lab: what it teaches."""
     time: field_types.Sentence
-    """How the time divides."""
+    """The parts of the time."""
     mistakes: Mistakes
     """Typical wrong answers."""
     hidden: dict[field_types.Word, field_types.Sentence] = {}

@@ -1,7 +1,7 @@
 """Judge a submission: play it, ask the goals of each task, and find the cause of what is wrong."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from rdmalab.classroom.answers import NOTED, Judgement, listed, out_of_tries, verdict
@@ -13,7 +13,6 @@ from rdmalab.classroom.lab_file import LabFile, worlds
 from rdmalab.classroom.model import GRADER, Goal, Task
 from rdmalab.classroom.playing import BrokenLab, GradeVerdict, Played, run_steps, settled
 from rdmalab.classroom.work_log import hints_of, record
-from rdmalab.command import NotUnderstood
 from rdmalab.doctor.moments.future import undone_trial
 from rdmalab.scenario.source import FileError
 
@@ -179,24 +178,26 @@ class _Judge:
         key = self.kept.key(values)
         if key not in self.settled:
             kept = self.kept.after(self.work.lines, values)
-            goals, names = list(self._over_time(values)), kept.played.lab.world
-            with suppress(NotUnderstood):  # its task says so
-                kept.watches.look(goals, names)
+            end = kept.played.session.history.here
             # Settled and undone in the world of the prompt: after 50,000 events `task` takes 0.2 s
             # of CPU; a replay, as `submit` and the grader do it, takes 1.4 s.
             self.undo.enter_context(settled(kept.played))
+            # Names are bound in the settled world, and the lines replayed once for all goals.
+            kept.watches.look(self._over_time(kept.played, key), end)
             watches = kept.watches.further()
-            watches.look([], names)
+            watches.look([])
             self.settled[key] = kept.played, watches
         return self.settled[key]
 
-    def _over_time(self, values: Mapping[str, str]) -> Iterator[Goal]:
-        """The goals over time of all tasks in a world, so that it is replayed once for all."""
+    def _over_time(
+        self, played: Played, key: tuple[tuple[str, str], ...]
+    ) -> Iterator[tuple[Goal, Mapping[str, str]]]:
+        """The goals over time of all tasks that are judged in a world, each with its names."""
         for task in self.lab.document.tasks:
-            is_judged = not task.bind and not (task.hidden and self.public)
-            if is_judged and any(self.kept.key(each) == self.kept.key(values)
-                                 for each in worlds(task)):  # fmt: skip
-                yield from (goal for goal in task.goal or () if goal.kind != "now")
+            is_judged = not (task.hidden and self.public)
+            if task.goal and is_judged and key in map(self.kept.key, worlds(task)):
+                names = bound(played.session, task.bind, played.lab.world)
+                yield from ((goal, names) for goal in task.goal)
 
 
 def _in_words(task: Task, given: str) -> str:

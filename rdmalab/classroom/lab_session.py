@@ -159,7 +159,7 @@ class LabSession:
 
     # ------------------------------------------------------------------ lines
     def refusal(self, session: Session, line: str) -> str:
-        """Why the rules do not allow a line; empty if they do, or if it is not understood."""
+        """The reason the rules refuse a line; empty if they do not, or if it is not understood."""
         if session is not self.session:
             return ""
         return self._rulebook().refusal(line)
@@ -170,7 +170,7 @@ class LabSession:
         return self.work.surviving if self._called is None else self._called
 
     def refusal_at_limit(self, line: str) -> str:
-        """Why a line cannot be added to the work here; empty if it can, or if it only looks."""
+        """The reason a line cannot join the work here; empty if it can, or if it only looks."""
         adds = [part for part in self._rulebook().parts(line) if not part.moves and not part.foul]
         limit, here = self.lab.document.rules.limits, self.session.history.here
         bounds = self.session.bounds

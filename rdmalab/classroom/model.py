@@ -32,7 +32,7 @@ MOST_TASKS = 50
 
 
 class Limits(Section):
-    """How much a submission may use; more than that is `cut`."""
+    """The most that a submission may use; more than that is `cut`."""
 
     lines: field_types.Number = 300
     """Lines."""
@@ -60,7 +60,7 @@ class Rules(Section, BaseModel):
     """`apply`: open, shut, or the points that each use costs; default: shut if tasks are worth
     points, open in guided labs."""
     limits: Limits = Limits()
-    """How much a submission may use."""
+    """The most that a submission may use."""
     settle: field_types.Sentence = "run 100ms"
     """Action after the last line, so that work in flight completes."""
 
@@ -117,7 +117,7 @@ class Goal(Section):
 
     @property
     def kind(self) -> str:
-        """Which of KINDS it is."""
+        """Its kind, one of KINDS."""
         return next(kind for kind in KINDS if getattr(self, kind))
 
     @property

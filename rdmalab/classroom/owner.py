@@ -38,7 +38,7 @@ class Owner:
     why: str = ""
 
     def refusal(self, student: str) -> str:
-        """Why a work that names this student is not taken as the owner's; empty if it is."""
+        """The reason a work that names this student is not taken as the owner's; empty if it is."""
         if self.why:
             return f"{self.why}; the work names {student}"
         if folded(student) in self.words:

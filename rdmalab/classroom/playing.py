@@ -7,7 +7,7 @@ from enum import Enum
 
 from rdmalab.classroom.lab_file import LabFile
 from rdmalab.classroom.rules import APPLY, NO_LINE, START, Rulebook
-from rdmalab.command import NotAllowed
+from rdmalab.command import NotAllowed, WrongFile
 from rdmalab.doctor.moments.future import undone_trial
 from rdmalab.lab import open_session
 from rdmalab.scenario.planned_step import PlannedStep
@@ -32,7 +32,7 @@ class GradeVerdict(Enum):
     NOT_GRADED = "not-graded"
 
 
-class BrokenLab(Exception):  # noqa: N818  (it says what the lab is)
+class BrokenLab(WrongFile):
     """Raised if the setup of a lab fails: an error of the lab, not of a submission."""
 
 
@@ -104,13 +104,13 @@ def run_lines(played: Played, lines: Sequence[str], after: int = 0) -> None:
 
 
 def _settle(played: Played) -> None:
-    """Let time go on as the lab has it, unless all events are used up."""
-    session, limit = played.session, played.lab.document.rules.limits
-    session.bounds, session.max_events = None, max(1, limit.events)
-    if session.history.here.event - played.start.event < limit.events or not played.cut:
-        for reply in replies(session, played.lab.document.rules.settle):
-            if reply.travel is not None:
-                reply.travel.finish()
+    """Let time go on as the lab has it, up to the events that are left of the submission."""
+    session, rules = played.session, played.lab.document.rules
+    left = rules.limits.events - (session.history.here.event - played.start.event)
+    session.bounds, session.max_events = None, max(1, left)
+    for reply in replies(session, rules.settle) if left > 0 else ():
+        if reply.travel is not None:
+            reply.travel.finish()
 
 
 @contextmanager
@@ -149,7 +149,7 @@ def typed(
 
 
 def _foul(reply: Reply) -> str:
-    """Why a command was not carried out; empty if it was."""
+    """The reason a command was not carried out; empty if it was."""
     if isinstance(reply.error, NotAllowed):
         return reply.error.message
     return f"{NO_LINE}: {reply.error.message}" if reply.error is not None else ""
@@ -170,7 +170,7 @@ def run_steps(played: Played, steps: tuple[PlannedStep, ...]) -> str:
 
 
 def _cut(played: Played, travel: RunControl | None) -> str:
-    """Which limit the work has reached; empty if none."""
+    """The limit that the work has reached; empty if none."""
     limit, bounds = played.lab.document.rules.limits, played.session.bounds
     if travel is not None and travel.at_bounds and bounds is not None:
         is_late = travel.over == bounds.sentences[1]

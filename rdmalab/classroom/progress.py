@@ -1,4 +1,4 @@
-"""Which lessons were walked to their end, and the table of lessons with it."""
+"""Lessons that were walked to their end, and the table of lessons with it."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence

@@ -184,7 +184,7 @@ def digest(lab: LabFile) -> str:
 
 
 def other_lab(lab: LabFile, work: Submission) -> str:
-    """Why a submission is not one of this lab, with its parameters; empty if it is."""
+    """The reason a submission is not one of this lab, with its parameters; empty if it is."""
     name, _, version = work.lab.partition(" ")
     if name != lab.document.id:
         return f"this is a submission of the lab {name}, not of {lab.document.id}"

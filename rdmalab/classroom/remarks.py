@@ -16,6 +16,7 @@ from rdmalab.classroom.attempts import Terms, charge
 from rdmalab.classroom.formats import cell
 from rdmalab.classroom.grade_document import Grade, Result
 from rdmalab.classroom.model import LabDocument
+from rdmalab.command import WrongFile
 from rdmalab.grammar.hints import listed, quoted, suggest
 
 COLUMNS = ("student", "lab", "task", "points", "remark", "answer")
@@ -37,7 +38,7 @@ class Remark:
     line: int = 0
 
 
-class WrongRemarks(Exception):  # noqa: N818  (it says what the table is)
+class WrongRemarks(WrongFile):
     """Raised for a table with mistakes; each is a line of its text."""
 
 

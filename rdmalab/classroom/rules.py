@@ -17,7 +17,7 @@ DOCTOR = ("why", "checklist")
 """Commands that `doctor: shut` refuses."""
 APPLY = "apply"
 NO_LINE = "not understood"
-"""How the reason begins why a line that has a mistake does not count."""
+"""Beginning of the reason a line that has a mistake does not count."""
 START = "start"
 """The checkpoint after the setup: `@start`."""
 _ADVICE = {APPLY: ": type the lines of the fix yourself"}
@@ -90,12 +90,12 @@ class Rulebook:
         return facts.moves_time is TimeMove.ANY or invocation.name == "switch"
 
     def refusal(self, line: str) -> str:
-        """Why a line is not allowed; empty if it is, or if it is not understood."""
+        """The reason a line is not allowed; empty if it is, or if it is not understood."""
         fouls = (part.foul for part in self.parts(line, ahead=True))
         return next((foul for foul in fouls if foul and not foul.startswith(NO_LINE)), "")
 
     def foul(self, invocation: Invocation, *, moved: bool = False) -> str:
-        """Why this command is not allowed here; empty if it is. moved: it will run elsewhere."""
+        """The reason this command is refused; empty if it is not. moved: it will run elsewhere."""
         name = invocation.name
         if name in self.shut:
             return f"{name} is not allowed in this lab{_ADVICE.get(name, '')}"

@@ -4,6 +4,8 @@ The lines that were typed are the first accepted solution. Each proposed solutio
 the lab is written, so that `rdmalab lab check` passes; the author then changes texts and points.
 """
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -11,7 +13,7 @@ from pathlib import PurePath
 from rdmalab.classroom import checking
 from rdmalab.classroom.public import dumped
 from rdmalab.classroom.rules import EXPERIMENT
-from rdmalab.command import NotUnderstood, Noun, Unit
+from rdmalab.command import NotUnderstood, Noun, Thing, Unit
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.quantities import spelled
 from rdmalab.lab import Lab, open_session
@@ -23,18 +25,23 @@ from rdmalab.scenario.runner import Runner
 from rdmalab.scenario.saving import Unsavable, saved
 from rdmalab.scenario.source import FileError, SourcePlace
 from rdmalab.session.session import Session
-from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.records import Kind, cqe_of, kind_of, node_of, object_of
+from rdmalab.spec.work import WCOpcode
+from rdmalab.views.completions import WcRow, wc_row
+from rdmalab.views.ladder import packet_row
+from rdmalab.views.transit_effects import Origin
 from rdmalab.vocabulary import VOCABULARY
 
 _ACTS = ("post_", "wr_start", "program", "bind_mw")
 """Beginnings of the first line that belongs to the solution; lines before it are the setup."""
 _START = "start"  # a checkpoint of this name divides setup and solution instead
 _MOST_TEXT, _MOST_BYTES = 32, 4096
+_MOST_KINDS = 8  # of completions, and of packets, that goals ask for
 _WANTED = 3  # solutions of each kind
+_SHORTER = ("use", "write", "fill", "modify_qp")  # would reach bytes and states without a message
 _HEAD = (
     "# Proposed from a session: change title, texts and points, add params and hidden tasks.\n"
     "# rdmalab lab check plays the solutions; rdmalab lab try opens it as a student.\n"
-    "# bars: empty messages may reach these goals; lower it when you have made them stricter.\n"
 )
 
 
@@ -65,13 +72,17 @@ def lab_of(scenario: Scenario, name: str) -> str:
         raise NoLab("nothing has happened that a goal can ask for: post, run, and save again")
     verbs = set(map(_verb, session.lines))
     allowed = [word for word in EXPERIMENT if word in verbs]
-    forbidden = [word for word in ("use", "write", "fill") if word not in verbs]
+    forbidden = [word for word in _SHORTER if word not in verbs]
+    received = _received(session)
     plain: dict[str, object] = {
         "rdmalab": str(FORMAT), "kind": "lab", "id": name, "title": scenario.title,
         "about": "The world is ready. Bring about what the tasks ask for.",
         "level": "1", "minutes": "15", **_world(scenario), "setup": session.setup,
-        "rules": {"forbid": forbidden, **({"allow": allowed} if allowed else {})},
-        "bars": {"written": "100"}, "tasks": tasks,
+        "rules": {
+            "forbid": forbidden, **({"allow": allowed} if allowed else {}),
+            **({"lock": received} if received else {}),
+        },
+        "tasks": tasks,
     }  # fmt: skip
     answers = {session.refused: session.errno} if session.refused else {}
     plain["solutions"] = _solutions(plain, session.lines, answers)
@@ -150,12 +161,8 @@ def _is_start(step: PlannedStep) -> bool:
 
 
 def _facts(session: Session) -> dict[str, str]:
-    """Question → value: completions by status, states, and memory."""
-    found: dict[str, str] = {}
-    for name in session.names.all(Noun.CQ):
-        for status in WCStatus:
-            question = f"{name}.total(status={status.name})"
-            found[question] = str(_asked(session, question) or 0)
+    """Question → value: completions and packets by kind, states, and memory."""
+    found = {question: str(count) for question, count in _happened(session).items()}
     for name in session.names.all(Noun.QP):
         found[f"{name}.state"] = getattr(_asked(session, f"{name}.state"), "name", "")
     for name in session.names.all(Noun.MR):
@@ -164,6 +171,34 @@ def _facts(session: Session) -> dict[str, str]:
             octets = _asked(session, f"{name}[0:{min(length, _MOST_BYTES)}]")
             found[name] = octets.hex() if isinstance(octets, bytes) else ""
     return found
+
+
+def _happened(session: Session) -> Counter[str]:
+    """Question → how many such completions there were, or packets with bytes."""
+    world, names = session.world, session.names
+    queues, found = set(names.all(Noun.CQ)), Counter[str]()
+    for number, record in enumerate(world.trace.records):
+        if kind_of(record) is Kind.CQE_ADDED:
+            node = node_of(record)
+            queue = names.of(Thing(Noun.CQ, node, object_of(record)))
+            row = wc_row(world.nodes[node], names, cqe_of(record))
+            if queue in queues:  # it was not destroyed
+                found[f"{queue}.total({', '.join(_kind(row))})"] += 1
+        elif kind_of(record) is Kind.PACKET_SENT:
+            packet = packet_row(world, names, number)
+            if packet.psn is not None and packet.length and packet.origin is Origin.SENT:
+                opcode, length = packet.opcode, packet.length
+                found[f"wire.count(opcode={opcode}, from={packet.source}, length={length})"] += 1
+    return found
+
+
+def _kind(row: WcRow) -> Iterator[str]:
+    """Filters of a completion; an empty message gives another one than a message with bytes."""
+    yield f"status={row.status.name}"
+    if isinstance(opcode := row.known("opcode", row.opcode), WCOpcode):
+        yield f"opcode={opcode.name}"
+    if (length := row.known("byte_len", row.byte_len)) is not None:
+        yield f"byte_len={length}"
 
 
 def _asked(session: Session, question: str) -> object:
@@ -177,7 +212,7 @@ def _asked(session: Session, question: str) -> object:
 def _tasks(session: _Session) -> Iterator[dict[str, object]]:
     """A task for completions, one for bytes, one for states, one for a refused call."""
     groups: tuple[tuple[str, str, str, Callable[[_Session], list[str]]], ...] = (
-        ("completions", "3", "Bring about these completions.", _completions),
+        ("completions", "3", "Bring about these completions and packets.", _completions),
         ("bytes", "2", "Bring these bytes to their places.", _bytes),
         ("states", "1", "Bring the queue pairs to these states.", _states),
     )
@@ -206,11 +241,14 @@ def _errnos(right: str) -> list[dict[str, str]]:
 
 
 def _completions(session: _Session) -> list[str]:
-    return [
-        f"{question} >= {value}"
-        for question, value in session.ended.items()
+    """Completions of each kind, and a packet of each kind that carried bytes."""
+    more = {
+        question: value for question, value in session.ended.items()
         if question.endswith(")") and int(value) > int(session.begun.get(question, "0"))
-    ]
+    }  # fmt: skip
+    sent = [f"{question} >= 1" for question in more if question.startswith("wire.")]
+    ended = [f"{question} >= {n}" for question, n in more.items() if question[:5] != "wire."]
+    return ended[:_MOST_KINDS] + sent[:_MOST_KINDS]
 
 
 def _states(session: _Session) -> list[str]:
@@ -224,11 +262,8 @@ def _states(session: _Session) -> list[str]:
 def _bytes(session: _Session) -> list[str]:
     """The texts that have come into a region that no line of the session has written itself."""
     found = []
-    for name, value in session.ended.items():
-        written = any(line.startswith((f"write {name}", f"fill {name}")) for line in session.lines)
-        if name.endswith((")", ".state")) or written or name not in session.begun:
-            continue
-        before, after = bytes.fromhex(session.begun[name]), bytes.fromhex(value)
+    for name in _received(session):
+        before, after = bytes.fromhex(session.begun[name]), bytes.fromhex(session.ended[name])
         pairs = enumerate(zip(before, after, strict=False))
         at = next((n for n, (old, new) in pairs if old != new), len(after))
         stop = at
@@ -237,6 +272,20 @@ def _bytes(session: _Session) -> list[str]:
         if stop > at:
             found.append(f'{name}[{at}:{stop}] == "{after[at:stop].decode()}"')
     return found
+
+
+def _received(session: _Session) -> list[str]:
+    """The regions whose bytes have changed, and that no line has written itself."""
+    return [
+        name for name, value in session.ended.items()
+        if not name.endswith((")", ".state")) and session.begun.get(name, value) != value
+        and not _is_changed(name, session.lines)
+    ]  # fmt: skip
+
+
+def _is_changed(name: str, lines: Sequence[str]) -> bool:
+    """Whether a command is about this region, and does not only name its bytes for a message."""
+    return any(re.search(rf" {re.escape(name)}(?!\w)", line) for line in lines)
 
 
 def _is_plain(octet: int) -> bool:
@@ -291,6 +340,7 @@ def _rejected(lines: Sequence[str]) -> Iterator[list[str]]:
     acts = [n for n, line in enumerate(lines) if line.startswith(_ACTS)]
     yield ["run 1us"]
     for number in reversed(acts):
-        yield [*lines[:number], "run 1us"]
+        if number:
+            yield [*lines[:number], "run 1us"]
     yield ["run 1ms"]
     yield ["run 10us"]

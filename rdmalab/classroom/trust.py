@@ -10,7 +10,7 @@ from rdmalab.classroom.goals import parsed
 from rdmalab.classroom.judging import JudgedWork, grade
 from rdmalab.classroom.lab_file import LabFile, loads
 from rdmalab.classroom.lab_session import LabSession, WrongTask
-from rdmalab.classroom.model import LabDocument
+from rdmalab.classroom.model import GRADER, LabDocument
 from rdmalab.classroom.playing import begun
 from rdmalab.classroom.public import published
 from rdmalab.classroom.solution_model import Solution
@@ -26,9 +26,9 @@ WAYS = {
     TRIED: "every choice tried until it is right",
 }
 """Ways to points without work: key of `bars` → how it is called."""
-_NO_WORK = (APPLIED, WRITTEN, HANDOUT)
-# Where a lab sets no bar, these get no more than a guess. A lab without parameters can be copied,
-# and choices without a limit of tries can be tried: that is for its author to decide.
+_FOR_AUTHORS = (COPIED, TRIED)
+# Where a lab sets no bar, a way may get what a guess gets. More is an error, but for these a
+# warning: a lab may be the same for everyone, and may let its choices be tried.
 _BYTES = re.compile(r'(?P<where>\w+\.\w+\[\d+:\d+\]) == (?P<text>"[^"]*")')
 _WORD = re.compile(r"(?P<mr>\w+\.\w+)\[(?P<at>\d+)\] == (?P<value>.+)")
 _ROUNDS = 6
@@ -40,23 +40,39 @@ _NEW = "max_send_wr=8 max_recv_wr=8"
 class Figure:
     """Points by one way. way: key of WAYS. share: of all points, 0 to 1. bar: in percent, or None.
 
-    is_guess: the lab sets no bar, and this one is what an honest guess gets.
+    is_guess: the lab sets no bar, and this one is what an honest guess gets. mend: how to make it
+    less.
     """
 
     way: str
     share: float
     bar: int | None = None
     is_guess: bool = False
+    mend: str = "mend the goals"
 
     @property
     def wrong(self) -> str:
         """`a copy … gets 82 %, more than the 20 % of bars`; empty if it is not above its bar."""
-        if self.bar is None or round(100 * self.share) <= self.bar:
+        return "" if self._warns else self._above
+
+    @property
+    def warning(self) -> str:
+        """As `wrong`, for a way that the author of the lab may allow, where no bar says so."""
+        return self._above if self._warns else ""
+
+    @property
+    def _warns(self) -> bool:
+        return self.is_guess and self.way in _FOR_AUTHORS
+
+    @property
+    def _above(self) -> str:
+        percent = round(100 * self.share)
+        if self.bar is None or percent <= self.bar:
             return ""
         if not self.is_guess:
             return f"{self.text}, more than the {self.bar} % of bars"
-        mend = f"mend the goals, or allow it by bars: {{{self.way}: {round(100 * self.share)}}}"
-        return f"{self.text}, more than the {self.bar} % of an honest guess: {mend}"
+        allow = f"{self.mend}, or allow it by bars: {{{self.way}: {percent}}}"
+        return f"{self.text}, more than the {self.bar} % of an honest guess: {allow}"
 
     @property
     def text(self) -> str:
@@ -68,7 +84,7 @@ def figures(
 ) -> list[Figure]:
     """The share that each way gets. ids: students; all but the first copy the work of the first.
 
-    guess: the share of an honest guess, the bar of most ways where the lab sets none.
+    guess: the share of an honest guess, the bar where the lab sets none.
     Empty if the lab has no points or no solutions. Raises FileError and BrokenLab.
     """
     labs = [loads(text, path, vocabulary, student=student) for student in ids]
@@ -85,9 +101,29 @@ def figures(
     found = []
     for way, share in shares.items():
         bar: int | None = getattr(document.bars, way)
-        is_guess = bar is None and way in _NO_WORK
-        found.append(Figure(way, share, usual if is_guess else bar, is_guess))
+        # `tries` of each choice are what the author allows.
+        is_guess = bar is None and (way != TRIED or bool(_free(document)))
+        found.append(Figure(way, share, usual if is_guess else bar, is_guess, _mend(way, document)))
     return found
+
+
+def _free(document: LabDocument) -> list[str]:
+    """The choices that may be tried until the app says that they are right."""
+    return [
+        task.id for task in document.tasks
+        if task.choice is not None and task.tries is None and task.judged != GRADER
+    ]  # fmt: skip
+
+
+def _mend(way: str, document: LabDocument) -> str:
+    """Keys to write in a lab so that a way gets less."""
+    if way == TRIED:
+        return f"write tries: 1 in {', '.join(_free(document))}"
+    if way == COPIED:
+        fixed = [task.id for task in document.tasks if task.choice is not None and not task.shuffle]
+        shuffled = f", write shuffle: true in {', '.join(fixed)}" if fixed else ""
+        return f"let the goals ask for params of many values{shuffled}"
+    return "mend the goals"
 
 
 class Ways:

@@ -29,11 +29,11 @@ class WorkRecord(BaseModel):
     seconds: float
     """From the opening of the lab to the last entry, without the time in which it was closed."""
     asked_why: int
-    """How often the doctor was asked."""
+    """Number of times that the doctor was asked."""
     applied: int = 0
-    """How often a fix was applied, also where that was undone later."""
+    """Number of times that a fix was applied, also where that was undone later."""
     moved: int = 0
-    """How often the student went to another moment: what is undone stands in no line."""
+    """Number of jumps of the student to another moment: what is undone stands in no line."""
     submitted: int
     state: LogState
     """`intact`, `edited`: an entry was changed or removed, or `missing`: it is empty."""

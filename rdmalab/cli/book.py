@@ -29,9 +29,11 @@ _MARK = "files.txt"
     help="Add a sheet for each id of a class.",
 )  # fmt: skip
 @click.option("--jobs", type=click.IntRange(1, 256), help="Worker processes; default: the cores.")
+@click.option("--lab", "lab_at", metavar="URL",
+              help="The page of rdmalab site: each lesson can be tried in a frame.")  # fmt: skip
 def book(
     *, out: str, paths: tuple[str, ...], students: tuple[str, ...], roster: str | None,
-    jobs: int | None,
+    jobs: int | None, lab_at: str | None,
 ) -> int:  # fmt: skip
     """Write lessons, labs and the guide as pages into the folder OUT.
 
@@ -41,8 +43,13 @@ def book(
     """
     from rdmalab.book.build import LIMITS, build
     from rdmalab.book.page import HOME
+    from rdmalab.book.try_here import LabSite
 
-    listed = _catalogue(paths)
+    try:
+        lab_site = LabSite(lab_at) if lab_at is not None else None
+    except ValueError as wrong:
+        raise click.UsageError(f"--lab {wrong}") from None
+    listed = catalogue_of(paths)
     if not listed.chapters:
         program.tell("no lesson found")
         return program.Exit.NOTHING
@@ -51,7 +58,7 @@ def book(
         raise click.UsageError("there are no labs here, so there is no sheet to be made")
     if not all(each.strip() for each in ids):
         raise click.UsageError("--student: an id must not be empty")
-    made = build(listed, program.workers(LIMITS, jobs, None), list(dict.fromkeys(ids)))
+    made = build(listed, program.workers(LIMITS, jobs, None), list(dict.fromkeys(ids)), lab_site)
     _write(out, made)
     for text in (*made.wrong, *made.broken):
         program.tell(text)
@@ -64,7 +71,8 @@ def book(
     return program.Exit.FAILED if made.wrong else program.Exit.WELL
 
 
-def _catalogue(paths: tuple[str, ...]) -> "Catalogue":
+def catalogue_of(paths: tuple[str, ...]) -> "Catalogue":
+    """The lessons and labs among paths and below folders; without a path all that are known."""
     from rdmalab.book.catalogue import catalogue
     from rdmalab.scenario.files import lessons_folder
 
@@ -87,14 +95,7 @@ def _files(paths: tuple[str, ...]) -> "Iterator[str]":
 def _ids(roster: str | None) -> list[str]:
     from rdmalab.classroom.roster import ids_of
 
-    if roster is None:
-        return []
-    try:
-        return ids_of(disk.read(roster).decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise click.UsageError(f"{roster} is not UTF-8") from None
-    except OSError as wrong:
-        raise click.UsageError(f"{roster} cannot be read: {wrong.strerror}") from None
+    return [] if roster is None else ids_of(program.text_of(roster))
 
 
 def _write(out: str, made: "Book") -> None:

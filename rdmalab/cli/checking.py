@@ -101,7 +101,7 @@ def fmt(*, paths: tuple[str, ...], only_check: bool, diff: bool, schema: str | N
             before, after = _layouts(path, schema)
         except FileError as error:
             wrong += 1
-            print("\n".join(map(str, error.all)))
+            print(error.report)
             continue
         if before == after:
             continue

@@ -175,24 +175,14 @@ def _opened(path: str, *, tell: bool) -> _Opened:
     from rdmalab.classroom import remarks
     from rdmalab.classroom.course_file import load
     from rdmalab.classroom.grading import items_of
-    from rdmalab.scenario.source import FileError
     from rdmalab.vocabulary import VOCABULARY
 
-    try:
-        found = load(path, VOCABULARY)
-    except FileError as error:
-        print("\n".join(map(str, error.all)))
-        raise click.exceptions.Exit(program.Exit.USAGE) from None
+    found = load(path, VOCABULARY)
     for warning in found.warnings:
         program.tell(str(warning))
     labs = {each.id: each.document for each in found.assignments}
-    try:
+    with program.reading(found.remarks):
         table = remarks.read(found.remarks, found.roster.ids, labs)
-    except remarks.WrongRemarks as wrong:
-        print(wrong)
-        raise click.exceptions.Exit(program.Exit.USAGE) from None
-    except OSError as wrong:
-        raise click.ClickException(f"{found.remarks} cannot be read: {wrong.strerror}") from None
     items = {}
     for lab in found.assignments:
         folder = [str(lab.works)] if lab.works.is_dir() else []
@@ -237,7 +227,7 @@ def _write(opened: _Opened, done: "Sequence[tuple[Item, Grade]]", pool: "Pool") 
         if added := opened.table.add(new_rows(book, opened.table)):
             program.tell(f"{opened.table.path}: {added} answers to be marked; write their points")
     drawings = _drawn(opened, book, done, pool)
-    put = _putter(opened.out)
+    put = program.putter(opened.out)
     reports = {}
     for student in book.students:
         name = f"reports/{_file_name(student.id)}.html"
@@ -291,20 +281,6 @@ def _file_name(student: str) -> str:
     from rdmalab.book.html import slug
 
     return slug(student)
-
-
-def _putter(folder: Path) -> "Callable[[str, bytes], None]":
-    """A function that writes a file below the folder, unless it has these bytes already."""
-    from rdmalab import disk
-
-    def put(name: str, octets: bytes) -> None:
-        path = folder / name
-        with program.writing(str(path), "file of this command"):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.exists() or path.read_bytes() != octets:
-                disk.write(path, octets, lambda _: True)
-
-    return put
 
 
 def _drawn(

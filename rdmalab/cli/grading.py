@@ -136,15 +136,11 @@ def lab_text(lab: str) -> str:
 
 def read_roster(path: str | None) -> "Roster | None":
     """The roster in a file; None: none was named. Rows without an id are reported."""
-    from rdmalab import disk
     from rdmalab.classroom.roster import roster_of
 
     if path is None:
         return None
-    try:
-        found = roster_of(disk.read(path).decode("utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as wrong:
-        raise click.ClickException(f"{path} cannot be read: {wrong}") from None
+    found = roster_of(program.text_of(path))
     for each in found.wrong:
         program.tell(f"{path}: {each}")
     if not found:
@@ -158,11 +154,8 @@ def inbox(paths: Sequence[str], roster: "Roster | None", student: str | None) ->
     from rdmalab.classroom.inbox import collected
     from rdmalab.classroom.owner import given
 
-    try:
+    with program.reading(paths[0] if paths else "the inbox"):
         return collected(paths, roster, given(student) if student else None)
-    except OSError as wrong:
-        raise click.ClickException(f"{wrong.filename or paths[0]} cannot be read: "
-                                   f"{wrong.strerror}") from None  # fmt: skip
 
 
 def tell_not_read(found: "Inbox") -> None:
@@ -267,10 +260,9 @@ def _tell_alike(items: "Sequence[Item]", least: float) -> None:
 def _write(grades: "Sequence[Grade]", folder: Path) -> None:
     from rdmalab.classroom import formats
 
-    (folder / "grades.csv").write_text(formats.as_csv(grades), "utf-8")
-    (folder / "causes.txt").write_text(formats.causes(grades) + "\n", "utf-8")
-    reports = folder / "reports"
-    reports.mkdir(exist_ok=True)
+    put = program.putter(folder)
+    put("grades.csv", formats.as_csv(grades).encode())
+    put("causes.txt", (formats.causes(grades) + "\n").encode())
     for name, each in formats.file_names(grades).items():
-        (reports / f"{name}.txt").write_text(formats.report(each), "utf-8")
+        put(f"reports/{name}.txt", formats.report(each).encode())
     program.tell(f"{folder}: grades.csv, causes.txt, reports")

@@ -2,8 +2,9 @@
 
 import json
 from collections import Counter
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -11,7 +12,7 @@ from rdmalab.cli import program
 from rdmalab.shell.streams import print_json, progress_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from rdmalab.classroom.checking import Trial
     from rdmalab.scenario.report import ScenarioModel
@@ -45,7 +46,8 @@ def check(*, paths: tuple[str, ...], students: int, salt: str, verbose: bool) ->
     alone, the file for students, and every choice tried. Exit code 1: a solution has another grade
     than the lab declares, a way gets more than the key bars of the lab allows (where that sets
     none: than an honest guess gets), a name of vary is used nowhere, the file for students holds a
-    hidden text or is no lab, or a draft has fewer than three solutions of either kind.
+    hidden text or is no lab, or a draft has fewer than three solutions of either kind. A copy and
+    choices that can be tried are for the author to decide: without a bar they are a warning.
     """
     from rdmalab.jobs.progress import Progress
     from rdmalab.scenario.files import LAB_SUFFIX, of_instructor
@@ -53,32 +55,49 @@ def check(*, paths: tuple[str, ...], students: int, salt: str, verbose: bool) ->
 
     files = list(program.files_below(tuple(map(of_instructor, paths)), LAB_SUFFIX))
     progress = Progress(progress_stream(), len(files) * (students + 1), "students of labs")
-    wrong = count = 0
-    for path in files:
-        try:
-            for trial in tried(path, students, salt, progress.advance):
-                count += 1
-                wrong += bool(trial.wrong)
-                if trial.wrong or verbose:
+    found: list[Finding] = []
+    try:
+        for path in files:
+            solutions = _graded(path, students, salt, progress.advance)
+            for each in chain(solutions, _beside(path, students)):
+                found.append(each)
+                if each.is_wrong or verbose or not each.is_grade:
                     progress.end()
-                    score = f"{trial.grade.score} of {trial.grade.of}"
-                    print(f"{path}: {trial.name}: {trial.wrong or score}")
-            good, bad = beside_solutions(path, students)
+                    print(each.text)
             progress.advance()
-        except FileError as error:
-            progress.end()
-            print("\n".join(map(str, error.all)))
-            return program.Exit.USAGE
+    except FileError as error:
         progress.end()
-        for line in (*good, *bad):
-            print(line)
-        wrong += len(bad)
+        print(error.report)
+        return program.Exit.USAGE
     progress.end()
-    program.tell(f"{count} grades, {wrong} not as declared")
-    if not count and not wrong:
+    return _outcome(found)
+
+
+def _outcome(found: "Sequence[Finding]") -> int:
+    """The exit code of `lab check`, after its last line."""
+    wrong = sum(each.is_wrong for each in found)
+    grades = sum(each.is_grade for each in found)
+    program.tell(f"{grades} grades, {wrong} not as declared")
+    if not grades and not wrong:
         program.tell(f"no solutions: a lab for students has none; {WHERE}")
         return program.Exit.NOTHING
     return program.Exit.FAILED if wrong else program.Exit.WELL
+
+
+class Finding(NamedTuple):
+    """A line of `lab check`. is_grade: of a solution, whose line is for `--verbose`."""
+
+    text: str
+    is_wrong: bool = False
+    is_grade: bool = False
+
+
+def _graded(path: str, count: int, salt: str, advance: "Callable[[], None]") -> "Iterator[Finding]":
+    """The grade of each solution for this many students; advance: called after each student."""
+    for trial in tried(path, count, salt, advance):
+        score = f"{trial.grade.score} of {trial.grade.of}"
+        text = f"{path}: {trial.name}: {trial.wrong or score}"
+        yield Finding(text, bool(trial.wrong), is_grade=True)
 
 
 def tried(
@@ -95,13 +114,12 @@ def tried(
         advance()
 
 
-def beside_solutions(path: str, count: int) -> tuple[list[str], list[str]]:
-    """A line about ways without work, and the mistakes of a lab beside its solutions.
+def _beside(path: str, count: int) -> "Iterator[Finding]":
+    """The mistakes of a lab beside its solutions; without one, what ways without work get.
 
-    That is: a way above its bar, names of `vary`, hidden texts in the file for students, or that
-    this is no lab.
+    Mistakes: names of `vary`, hidden texts in the file for students, or that this is no lab.
     """
-    from rdmalab.classroom import checking, trust
+    from rdmalab.classroom import checking
     from rdmalab.classroom.lab_file import loads
     from rdmalab.scenario.files import of_instructor, read
     from rdmalab.vocabulary import VOCABULARY
@@ -109,22 +127,31 @@ def beside_solutions(path: str, count: int) -> tuple[list[str], list[str]]:
     text = read(of_instructor(path))
     lab = loads(text, path, VOCABULARY, student="1")
     solutions = lab.document.solutions
-    draft = f"{path}: a draft: {solutions.missing}" if solutions and solutions.missing else ""
     bad = [str(error) for error in checking.vary_errors(lab)]
     bad += [f"{path}: the file for students has the hidden text: {t}" for t in checking.leaks(lab)]
     if unusable := "" if bad else checking.unusable_handout(lab, VOCABULARY):
         bad.append(f"{path}: {unusable}")
-    bad += [draft] if draft else []
-    if bad and bad != [draft]:
-        return [], bad
-    ids = checking.students(count)
+    yield from (Finding(each, is_wrong=True) for each in bad)
+    if not bad:
+        yield from _ways(text, path, checking.students(count))
+    if solutions and solutions.missing:
+        yield Finding(f"{path}: a draft: {solutions.missing}", is_wrong=True)
+
+
+def _ways(text: str, path: str, ids: "Sequence[str]") -> "Iterator[Finding]":
+    """Points by ways without work, and ways that get too much; none for a lab without points."""
+    from rdmalab.classroom import trust
+    from rdmalab.vocabulary import VOCABULARY
+
     guess = trust.guessed(text, path, VOCABULARY, ids)
-    figures = trust.figures(text, path, VOCABULARY, ids, guess)
-    if not figures:
-        return [], bad
-    texts = [*(each.text for each in figures), f"an honest guess gets {guess:.0%}"]
-    parts = [f"{path}: {'; '.join(texts)}"]
-    return parts, [*bad, *(f"{path}: {each.wrong}" for each in figures if each.wrong)]
+    if figures := trust.figures(text, path, VOCABULARY, ids, guess):
+        texts = [*(each.text for each in figures), f"an honest guess gets {guess:.0%}"]
+        yield Finding(f"{path}: {'; '.join(texts)}")
+    for each in figures:
+        if each.warning:
+            yield Finding(f"{path}: warning: {each.warning}")
+        elif each.wrong:
+            yield Finding(f"{path}: {each.wrong}", is_wrong=True)
 
 
 def run_labs(paths: tuple[str, ...], *, quiet: bool) -> "Iterator[ScenarioModel]":
@@ -197,17 +224,12 @@ def draw(*, path: str, ids: tuple[str, ...], roster: str | None, salt: str, as_j
     from rdmalab.classroom.lab_file import load
     from rdmalab.classroom.roster import ids_of
     from rdmalab.scenario.files import found
-    from rdmalab.scenario.source import FileError
     from rdmalab.vocabulary import VOCABULARY
 
-    everyone = [*ids, *(ids_of(Path(roster).read_text("utf-8-sig")) if roster else ())]
+    everyone = [*ids, *(ids_of(program.text_of(roster)) if roster else ())]
     if not everyone:
         raise click.UsageError("name a student: --student ID, or --roster FILE")
-    try:
-        labs = {each: load(found(path), VOCABULARY, each, salt) for each in everyone}
-    except FileError as error:
-        print("\n".join(map(str, error.all)))
-        return program.Exit.USAGE
+    labs = {each: load(found(path), VOCABULARY, each, salt) for each in everyone}
     values = {each: dict(lab.params) for each, lab in labs.items()}
     (used,) = {lab.salt for lab in labs.values()}
     program.tell(f"drawn with {f'the salt {used}' if used else 'no salt'}")
@@ -238,21 +260,12 @@ def publish(*, path: str, out: str, live: bool, salt: str) -> int:
     so that the work of students is drawn with it; grade the works with the same.
     """
     from rdmalab.classroom.lab_file import load
-    from rdmalab.classroom.playing import BrokenLab
     from rdmalab.classroom.public import digest, published
     from rdmalab.scenario.files import of_instructor
-    from rdmalab.scenario.source import FileError
     from rdmalab.vocabulary import VOCABULARY
 
-    try:
-        lab = load(of_instructor(path), VOCABULARY, "1", salt)
-        text = published(lab, live=live)
-    except FileError as error:
-        print("\n".join(map(str, error.all)))
-        return program.Exit.USAGE
-    except BrokenLab as broken:
-        print(broken)
-        return program.Exit.USAGE
+    lab = load(of_instructor(path), VOCABULARY, "1", salt)
+    text = published(lab, live=live)
     program.write(out, text.encode(), lambda there: b"kind: lab" in there, "lab")
     program.tell(f"{out}: {lab.document.id} {digest(lab)}")
     return program.Exit.WELL
@@ -271,23 +284,14 @@ def notes(*, paths: tuple[str, ...], student: str, salt: str) -> int:
     """
     from rdmalab.classroom.lab_file import load
     from rdmalab.classroom.notes_page import notes_page
-    from rdmalab.classroom.playing import BrokenLab
     from rdmalab.scenario.files import LAB_SUFFIX, of_instructor
-    from rdmalab.scenario.source import FileError
     from rdmalab.vocabulary import VOCABULARY
 
     lacking = 0
     files = list(program.files_below(tuple(map(of_instructor, paths)), LAB_SUFFIX))
     for number, path in enumerate(files):
-        try:
-            lab = load(of_instructor(path), VOCABULARY, student, salt)
-            page = notes_page(lab)
-        except FileError as error:
-            print("\n".join(map(str, error.all)))
-            return program.Exit.USAGE
-        except BrokenLab as broken:
-            print(broken)
-            return program.Exit.USAGE
+        lab = load(of_instructor(path), VOCABULARY, student, salt)
+        page = notes_page(lab)
         print("\n" * bool(number) + page)
         if lab.document.instructor is None:
             lacking += 1
@@ -329,15 +333,11 @@ def _from_session(path: str, name: str) -> bytes:
     from rdmalab.classroom.session_lab import NoLab, lab_of, lines_of
     from rdmalab.scenario.files import read
     from rdmalab.scenario.loader import is_scenario, load
-    from rdmalab.scenario.source import FileError
     from rdmalab.vocabulary import VOCABULARY
 
+    text = read(path)
+    session = load(path, VOCABULARY) if is_scenario(text.encode()) else lines_of(text, path)
     try:
-        text = read(path)
-        session = load(path, VOCABULARY) if is_scenario(text.encode()) else lines_of(text, path)
         return lab_of(session, name).encode()
-    except FileError as wrong:
-        print("\n".join(map(str, wrong.all)))
-        raise click.exceptions.Exit(program.Exit.USAGE) from None
     except NoLab as wrong:
         raise click.ClickException(f"{path}: {wrong}") from None

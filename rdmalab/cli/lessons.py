@@ -193,7 +193,5 @@ def _coverage(
 def _asked(tests: str) -> "Answer":
     from rdmalab.scenario.coverage import ask
 
-    try:
+    with program.reading(tests):
         return ask(Path(tests))
-    except OSError as why:
-        raise click.UsageError(f"{tests} cannot be read: {why.strerror}") from None

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 FILE = "FILE"  # the command that stands for a file's name
 _ORDER = (
     "repl", "run", "why", "check", "fmt", "lessons", "sweep", "compare", "lab", "grade", "course",
-    "book", "site", "help", "explain", "capabilities", "export", "open", "python", "exec", "cc",
-    "schema", "settings", "selfcheck",
+    "book", "site", "serve", "help", "explain", "capabilities", "export", "open", "python", "exec",
+    "cc", "schema", "settings", "selfcheck",
 )  # fmt: skip
 _EXIT_CODES = """
 Exit codes: 0 success, 1 an expectation failed or why found an error, 2 bad usage, file or line, or
@@ -40,12 +40,25 @@ class _Program(click.Group):
     """A click group that lists its commands in the order of definition."""
 
     def invoke(self, ctx: click.Context) -> object:
-        """Exit without an error on a closed pipe; click would return 1, which means a failure."""
+        """Report what keeps a command from being carried out.
+
+        Mistakes in a file are a result, on standard output. Exit without an error on a closed pipe;
+        click would return 1, which means a failure.
+        """
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
             detach_output()
             return PIPE_CLOSED
+        except Exception as error:
+            from rdmalab.command import UserError, WrongFile
+
+            if isinstance(error, WrongFile):
+                print(error.report)
+                return Exit.USAGE
+            if isinstance(error, UserError):
+                raise click.ClickException(str(error)) from None
+            raise
 
     def list_commands(self, _context: click.Context) -> list[str]:
         return sorted(self.commands.keys() - {FILE}, key=_ORDER.index)
@@ -226,10 +239,53 @@ def say(text: str, *, unless: bool) -> None:
         print(text)
 
 
+@contextmanager
+def understood() -> Iterator[None]:
+    """Report words that are not understood as an error of usage, with their hint."""
+    from rdmalab.command import NotUnderstood
+
+    try:
+        yield
+    except NotUnderstood as wrong:
+        hint = f" ({wrong.hint})" if wrong.hint else ""
+        raise click.UsageError(wrong.message + hint) from None
+
+
+@contextmanager
+def reading(path: str | Path) -> Iterator[None]:
+    """Report what is wrong with reading this file, or one below it, as an error of usage."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise click.UsageError(f"{path} is not UTF-8") from None
+    except OSError as wrong:
+        message = f"{wrong.filename or path} cannot be read: {wrong.strerror}"
+        raise click.UsageError(message) from None
+
+
+def text_of(path: str) -> str:
+    """The text of a file in UTF-8, with a byte order mark or not."""
+    with reading(path):
+        return disk.read(path).decode("utf-8-sig")
+
+
 def write(path: str, octets: bytes, may_replace: disk.Recognise, kind: str) -> bool:
     """Write a file; returns whether one was replaced. A file of another kind is not replaced."""
     with writing(path, kind):
         return disk.write(path, octets, may_replace)
+
+
+def putter(folder: Path) -> Callable[[str, bytes], None]:
+    """A function that writes a file below the folder, unless it has these bytes already."""
+
+    def put(name: str, octets: bytes) -> None:
+        path = folder / name
+        with writing(str(path), "file of this command"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.is_file() or disk.beginning(path, len(octets) + 1) != octets:
+                disk.write(path, octets, lambda _: True)
+
+    return put
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import sys
 import click
 
 from rdmalab import disk
-from rdmalab.cli.program import Exit, begins_as, program, with_json, with_profile, write
+from rdmalab.cli.program import Exit, begins_as, program, understood, with_json, with_profile, write
 from rdmalab.shell.streams import print_json, print_svg
 from rdmalab.spec.profiles import PROFILES
 
@@ -48,16 +48,13 @@ def _guide() -> str:
 
 
 def _answer(words: tuple[str, ...], *, as_json: bool) -> str:
-    from rdmalab.command import NotUnderstood
     from rdmalab.doctor.article import SUSPICIONS
     from rdmalab.guide.explain import answer, document
     from rdmalab.vocabulary import VOCABULARY
 
     text = _log() if words == ("-",) else " ".join(words)
-    try:
+    with understood():
         found = answer(text, VOCABULARY, SUSPICIONS)
-    except NotUnderstood as wrong:
-        raise click.UsageError(f"{wrong.message} ({wrong.hint})") from None
     if as_json:
         return json.dumps(document(found), indent=2, ensure_ascii=False) + "\n"
     return "\n".join([*found.article.lines(min(100, _width())), ""])
@@ -95,14 +92,11 @@ def help_of_the_prompt(words: tuple[str, ...]) -> int:
     Pages: keys, screen, time, why, scenarios, teaching, environment and more. A word such as zoom
     or copy finds its part of the manual. The commands of the shell: rdmalab --help.
     """
-    from rdmalab.command import NotUnderstood
     from rdmalab.lab import Lab
     from rdmalab.workbench.help import help_
 
-    try:
+    with understood():
         page = help_.function(Lab().session, " ".join(words))
-    except NotUnderstood as wrong:
-        raise click.UsageError(f"{wrong.message} ({wrong.hint})") from None
     print("\n".join([*page.lines(min(100, _width())), ""]), end="")
     return Exit.WELL
 

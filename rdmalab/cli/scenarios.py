@@ -265,7 +265,6 @@ def why(
     THING as at the prompt: A.qp0.wr[7], B.cq0, an errno; without it: all errors. Exit code 1
     means an error, or work that was late; 0 no error, or work still in progress.
     """
-    from rdmalab.command import NotUnderstood
     from rdmalab.doctor.consultation import consult
     from rdmalab.grammar.expressions import parse_expression
     from rdmalab.grammar.values import moment_of
@@ -283,11 +282,9 @@ def why(
     if runner.outcome is StepOutcome.ERROR:
         program.tell(runner.results[-1].text(scenario.path))
         return program.Exit.USAGE
-    try:
+    with program.understood():
         moment = None if at is None else moment_of(at)
         report = consult(runner.session, parse_expression(thing).node if thing else None, moment)
-    except NotUnderstood as error:
-        raise click.UsageError(f"{error.message} ({error.hint})") from None
     report.detailed = verbose
     if as_json:
         print_json(json.dumps(report.as_json(), indent=2))

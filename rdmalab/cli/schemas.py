@@ -54,7 +54,7 @@ class Finding(_Model):
     """Finding of one check."""
 
     slug: Slug
-    """Why(…) is compared with it."""
+    """The text that why(…) is compared with."""
     item: Annotated[int, Field(ge=0)]
     """Its number in the checklist."""
     about: str
@@ -77,9 +77,9 @@ class Cure(_Model):
     works: bool | None
     """Whether it worked on a copy of the session; null: not tested."""
     failure: str
-    """Why it is not sufficient."""
+    """The reason it is not sufficient."""
     ends: str
-    """Why it only ends the wait or repeats the call, and does not correct the program; or empty."""
+    """The reason it only ends the wait or repeats the call and corrects no program; or empty."""
 
 
 class WhyModel(_Model):

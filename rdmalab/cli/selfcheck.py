@@ -32,7 +32,7 @@ _BOUND = re.compile(r"(>=|<=|==|!=|<|>)\s*([\d.]+)")
 
 
 class State(StrEnum):
-    """How a check ended."""
+    """The result of a check."""
 
     OK = "ok"
     ATTENTION = "attention"  # it works, with a limit

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 import click
 
 from rdmalab import disk
-from rdmalab.cli.program import Exit, program, tell, with_own_profile, with_profile, write, writing
+from rdmalab.cli.program import (
+    Exit,
+    program,
+    reading,
+    tell,
+    with_own_profile,
+    with_profile,
+    write,
+    writing,
+)
 from rdmalab.cli.scenarios import answer, opened, required_error
 from rdmalab.shell.streams import unguarded
 from rdmalab.spec.limits import LAYER_OF, LinkLayer
@@ -97,10 +106,8 @@ def python(  # noqa: PLR0913  (one argument an option)
     if layer not in PROFILES[profile].link_layers:
         message = f"--link-layer: profile {profile} has no {link_layer} port"
         raise click.UsageError(message)
-    try:
+    with reading(script):
         disk.read(script)
-    except OSError as wrong:
-        raise click.UsageError(f"{script} cannot be read: {wrong.strerror}") from None
     with unguarded():
         warned = round(poll_warning * 1e9) or None
         code = play(script, arguments, profile, layer, warned, opened, call_time)
@@ -262,7 +269,6 @@ def exec_(  # noqa: PLR0913  (one argument an option)
     hangs is explained on standard error while they run. Exit code: the largest of the programs.
     Without programs: opens a lab, to which others come with --in from other terminals, until ^C.
     """
-    from rdmalab.compat.c.building import CannotBuild
     from rdmalab.compat.c.execute import Clock, Execution
     from rdmalab.lab import Lab
 
@@ -274,15 +280,15 @@ def exec_(  # noqa: PLR0913  (one argument an option)
         for reply in lab.do(line):
             if reply.failed:
                 raise click.UsageError(f"--world: {line}: {reply.error or reply.refusal}")
-    try:
-        commands = _commands(words, placed) if words else []
-        kind = Clock(clock) if clock is not None else None
-        execution = Execution(lab, commands, tell, open_at, clock=kind)
-    except CannotBuild as missing:
-        raise click.ClickException(str(missing)) from None
+    commands = _commands(words, placed) if words else []
+    kind = Clock(clock) if clock is not None else None
+    execution = Execution(lab, commands, tell, open_at, clock=kind)
     with unguarded():
+        execution.bound(limit, end_stuck=end_stuck)
         code = _shown(execution) if tui else _served(execution, limit, end_stuck=end_stuck)
     if save is not None:
+        for event in sorted(execution.server.calls.callers):
+            lab.session.callers.note(event, execution.caller_of(event))
         title = " ".join(words) or f"Programs on the lab {name}"
         keep(save, title, lab.session, tui=False)
     found = _why(lab.session) if ask else Exit.WELL
@@ -311,14 +317,10 @@ def _shown(execution: "Execution") -> int:
 
 
 def _opened(name: str | None) -> Path:
-    """Where the socket of a lab of this name belongs."""
-    from rdmalab.compat.c.open_labs import USUAL, NoSuchLab, new_place
+    """The path at which the socket of a lab of this name belongs."""
+    from rdmalab.compat.c.open_labs import USUAL, new_place
 
-    try:
-        place = new_place(name or USUAL)
-    except NoSuchLab as wrong:
-        raise click.ClickException(str(wrong)) from None
-    return place
+    return new_place(name or USUAL)
 
 
 def _how_to_join(name: str) -> str:
@@ -328,19 +330,15 @@ def _how_to_join(name: str) -> str:
 
 
 def _join(name: str, words: tuple[str, ...], placed: tuple[str, ...]) -> int:
-    from rdmalab.compat.c.building import CannotBuild
     from rdmalab.compat.c.execute import CHOOSE, join
-    from rdmalab.compat.c.open_labs import NoSuchLab, place_of
+    from rdmalab.compat.c.open_labs import place_of
 
     if not words:
         raise click.UsageError("--in needs a program: rdmalab exec --in NAME -- PROGRAM [ARG]...")
     if mine := [each for each in _OF_THE_LAB if _is_given(each)]:
         raise click.UsageError(f"--{mine[0]} is for who opens the lab, not beside --in")
     commands = _commands(words, placed, places=CHOOSE)
-    try:
-        return join(commands, place_of(name))
-    except (NoSuchLab, CannotBuild) as wrong:
-        raise click.ClickException(str(wrong)) from None
+    return join(commands, place_of(name))
 
 
 _OF_THE_LAB = ("clock", "profile", "world", "name", "save", "tui", "why", "limit", "end-stuck")
@@ -391,7 +389,7 @@ def cc(*, files: tuple[str, ...], output: str | None) -> int:
 
     Other options go to the compiler, which is that of the variable CC, else cc.
     """
-    from rdmalab.compat.c.building import CannotBuild, compile_program
+    from rdmalab.compat.c.building import compile_program
 
     sources = [each for each in files if each.endswith(".c")]
     if not sources:
@@ -400,11 +398,7 @@ def cc(*, files: tuple[str, ...], output: str | None) -> int:
         if not Path(each).is_file():
             raise click.UsageError(f"{each} cannot be read: no such file")
     made = output or str(Path(sources[0]).with_suffix(""))
-    try:
-        code = compile_program(files, made)
-    except CannotBuild as missing:
-        raise click.ClickException(str(missing)) from None
-    if code:
+    if compile_program(files, made):
         return Exit.FAILED
     tell(f"{made}: run it with rdmalab exec -- ./{made}" if "/" not in made else made)
     return Exit.WELL

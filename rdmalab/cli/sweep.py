@@ -107,13 +107,8 @@ def sweep(**given: Any) -> int:  # fmt: skip
     Exit code 1 means that there is such a row. With -o, ^C loses nothing: the same command
     continues.
     """
-    from rdmalab.command import NotUnderstood
-
-    try:
+    with program.understood():
         return _Sweep(_Options(**given)).run()
-    except NotUnderstood as wrong:
-        hint = f" ({wrong.hint})" if wrong.hint else ""
-        raise click.UsageError(wrong.message + hint) from None
 
 
 class _Sweep:

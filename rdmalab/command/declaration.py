@@ -22,7 +22,7 @@ class TimeMove(enum.Enum):
 
 
 class Recovery(enum.Enum):
-    """How `continue` treats a command of the interrupted session."""
+    """The treatment of a command of the interrupted session by `continue`."""
 
     REPEAT = enum.auto()
     SKIP = enum.auto()  # it changes nothing in the lab, or it writes a file

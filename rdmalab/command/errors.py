@@ -1,4 +1,4 @@
-"""Errors of commands: a verb that is refused, and a line that is not understood."""
+"""Errors of commands: a verb that is refused, a line that is not understood, a wrong file."""
 
 from rdmalab.command.arguments import NOWHERE, Span
 
@@ -45,6 +45,19 @@ class NotUnderstood(Exception):  # noqa: N818
         self.hint = hint
         self.line = line
         self.argument = argument
+
+
+class UserError(Exception):
+    """Raised where a command of the shell cannot be carried out; its text says what to mend."""
+
+
+class WrongFile(UserError):  # noqa: N818  (it says what the file is)
+    """Raised for a file with mistakes."""
+
+    @property
+    def report(self) -> str:
+        """All mistakes of the file, one below the other."""
+        return str(self)
 
 
 class NotAllowed(NotUnderstood):

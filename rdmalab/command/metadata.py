@@ -27,7 +27,7 @@ Probability = Annotated[int, Unit.PPM]
 
 
 class Bits(NamedTuple):
-    """How wide the C integer is: metadata. -1 is stored as C stores it, with all bits set."""
+    """Width of the C integer, in bits: metadata. -1 is stored as C stores it, with all bits set."""
 
     width: int
 
@@ -76,7 +76,7 @@ class Alias(NamedTuple):
 
 
 class InC(NamedTuple):
-    """Where the struct of C has a field: `wr.rdma.remote_addr`, which may be written as well.
+    """Path of a field in the struct of C: `wr.rdma.remote_addr`, which may be written as well.
 
     The outer steps may be left out, from the left: `rdma.remote_addr`.
     """

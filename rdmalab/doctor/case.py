@@ -145,7 +145,7 @@ class Case:
 
     @property
     def ending(self) -> Ending | None:
-        """How the work ended; None where it has not."""
+        """The end of the work; None where it has not ended."""
         return self.work.ending if self.work is not None else None
 
     @property

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Ink(NamedTuple):
-    """How a character looks. click: an action and its argument, for what can be clicked."""
+    """The look of a character. click: an action and its argument, for what can be clicked."""
 
     tone: Tone = Tone.PLAIN
     bold: bool = False

@@ -73,12 +73,12 @@ class Placed:
 
     @property
     def at_ns(self) -> int:
-        """When it begins."""
+        """Time at which it begins, in ns."""
         return 0 if isinstance(self.item, Gap) else self.item.at_ns
 
     @property
     def arrives_ns(self) -> int | None:
-        """When a packet arrived, or will; None if nothing arrives."""
+        """Time in ns at which a packet arrived, or will; None if nothing arrives."""
         return self.item.arrives_ns if isinstance(self.item, PacketRow) else None
 
     @property
@@ -88,7 +88,7 @@ class Placed:
 
 
 class Columns:
-    """Where things stand. x: the column of the lifeline of each node."""
+    """Positions of the columns. x: the column of the lifeline of each node."""
 
     def __init__(self, rows: Sequence[LadderRow], room: Room) -> None:
         self.room = room
@@ -126,7 +126,7 @@ class Columns:
         return sorted(nodes[: max(2, min(len(used - {""}), most))])
 
     def short(self, name: str) -> str:
-        """Where the header names the nodes, a queue pair needs no node."""
+        """A name without its node, if the header names the nodes."""
         node, _, rest = name.rpartition(".")
         return name if (self.is_flat and self.shows_since) or node not in self.x else rest
 
@@ -144,7 +144,7 @@ class Columns:
         return self.place(self.target(row)) > self.place(row.source)
 
     def bracket_column(self, node: str) -> int | None:
-        """Where the timers of a node are drawn, at the outer side of its lifeline."""
+        """Column in which the timers of a node are drawn, at the outer side of its lifeline."""
         if node not in self.x:
             return None
         return self.x[node] + (1 if self.x[node] == self.right else -1)

@@ -1,4 +1,4 @@
-"""How the items of a ladder of text are drawn: arrows, labels, reasons, timers."""
+"""Drawing of the items of a ladder of text: arrows, labels, reasons, timers."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class Pen(Columns):
         return far
 
     def _fraction(self, row: PacketRow) -> float:
-        """How much of its way a packet has gone, 0 to 1."""
+        """Part of its way that a packet has gone, 0 to 1."""
         if row.fate is Fate.LOST:
             return 0.5
         if row.fate is not Fate.IN_FLIGHT or row.arrives_ns is None:

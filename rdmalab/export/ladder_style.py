@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from rdmalab.guide.svg import INKS
+from rdmalab.guide.svg import INKS, coloured, day_and_night
 
 NAME = "rdmalab-ladder"
 """The class of every drawing; its rules concern nothing else on a page."""
@@ -34,18 +34,7 @@ RULES = """
 
 def style(colours: Mapping[str, str] | None = None) -> str:
     """The rules with these colours by name; None: those of day, and of night for a dark screen."""
-    if colours is not None:
-        return _filled(colours)
-    day = _filled({name: ink.day for name, ink in INKS.items()})
-    night = _filled({name: ink.night for name, ink in INKS.items()})
-    return f"{day}@media (prefers-color-scheme: dark) {{{night}}}\n"
-
-
-def _filled(colours: Mapping[str, str]) -> str:
-    rules = RULES
-    for name, colour in colours.items():
-        rules = rules.replace(f"${name}", colour)
-    return rules
+    return day_and_night(RULES) if colours is None else coloured(RULES, colours)
 
 
 def paper_rules() -> str:

@@ -82,7 +82,7 @@ def _drawn(planned: LadderPlan, rules: str) -> str:
 
 
 class _Canvas:
-    """Where everything stands. y: of each row; the arrows use the first line of a row."""
+    """Positions of all parts. y: of each row; the arrows use the first line of a row."""
 
     def __init__(self, planned: LadderPlan) -> None:
         self.plan = planned
@@ -171,7 +171,7 @@ class _Canvas:
         return element("g", {"class": _css(packet)}, *parts)
 
     def _target(self, packet: PacketRow) -> str:
-        """Where a packet goes that did not arrive: its node, else the next one."""
+        """Target of a packet that did not arrive: its node, else the next one."""
         if packet.target in self.x:
             return packet.target
         return next((node for node in self.x if node != packet.source), packet.source)

@@ -136,13 +136,19 @@ class Gathering:
         """True if a value for it would be taken."""
         return self._goes_on(slot) or self._rival(slot) is None
 
-    def demand(self, parameters: tuple[Parameter, ...], place: Span, who: str) -> None:
-        """Everything required is there: all that is not is named at once."""
+    def demand(
+        self, parameters: tuple[Parameter, ...], place: Span, who: str, whole: str = ""
+    ) -> None:
+        """Everything required is there: all that is not is named at once.
+
+        whole: a complete line, which is the hint where nothing was given.
+        """
         missing = [".".join(path) for path in _missing((), parameters, self.values)]
         slots = {slot.dotted: slot for slot in self.keys.slots}
         if missing:
             wanted = [self.keys.written(slots[m]) if m in slots else m for m in missing]
             hint = "add " + " ".join(f"{key}=…" for key in wanted)
+            hint = f"for example: {whole}" if whole and not self._written else hint
             only = slots.get(missing[0]) if len(missing) == 1 else None
             if only is not None and isinstance(only.kind, MomentKind | ExpressionKind | WordKind):
                 hint = example(only.kind)

@@ -35,6 +35,15 @@ ELSEWHERE = {
     "init": EMPTY,
     "exit": "quit leaves",
     "undo": "back undoes the last event",
+    "theme": "settings theme NAME chooses the colours; F3 changes between dark and light",
+    "ls": "show lists the objects, lessons the lessons",
+    "compare": "rdmalab compare is a command of the shell; profile NAME changes the device here",
+    "send": "did you mean post_send?",
+    "recv": "did you mean post_recv?",
+    "receive": "did you mean post_recv?",
+    "poll": "did you mean poll_cq?",
+    "register": "did you mean reg_mr?",
+    "memory": "reg_mr registers memory; show mr lists what is registered",
 }
 _WORLDS = ("world", "all", "everything", "lab", "session")
 

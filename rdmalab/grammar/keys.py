@@ -1,4 +1,4 @@
-"""Which keys a command or a record has: the fields of records in it are its own keys.
+"""Keys of a command or a record: the fields of records in it are its own keys.
 
 An inner name that is taken already is written dotted (`ah_attr.port_num`); dotted is always right,
 and a step in the middle may be left out.
@@ -15,7 +15,7 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Where the value of a key belongs: the names that lead there, from the outside."""
+    """The place of a key's value: the names that lead there, from the outside."""
 
     path: Path
     parameter: Parameter

@@ -62,7 +62,8 @@ class Sentence:
         for part in self.parts:
             if part.wrong is not None:
                 raise part.wrong
-        self.gathering.demand(self.command.parameters, verb.place, self.command.name)
+        command, whole = self.command, next(iter(self.command.examples), "")
+        self.gathering.demand(command.parameters, verb.place, command.name, whole)
         values = self.gathering.values
         for parameter in self.command.parameters:
             if isinstance(parameter.kind, kinds.ListKind) and isinstance(

@@ -52,7 +52,7 @@ class Argument:
 
     @property
     def value_place(self) -> Span:
-        """Where its values stand; of a flag, itself."""
+        """Place of its values; of a flag, its own."""
         if not self.values:
             return self.place
         return Span(self.values[0].place.start, self.values[-1].place.stop)

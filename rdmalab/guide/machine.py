@@ -148,7 +148,7 @@ class MachineLayout:
         ]
 
     def _beside(self, pair: Pair, lines: int) -> tuple[float, float, str]:
-        """Where the first of so many lines stands."""
+        """Place and anchor of the first of so many lines."""
         now, to = pair
         box = self.boxes[now]
         if now is to:

@@ -133,7 +133,7 @@ def _index() -> dict[str, list[ManualPlace]]:
 
 
 def find(word: str) -> list[ManualPlace]:
-    """Where the manual answers a word, the best place first; empty: nowhere."""
+    """Places of the manual that answer a word, the best one first; empty: none."""
     if word.casefold() in PAGES:
         return [ManualPlace(word.casefold())]
     index, name = _index(), normal(word)

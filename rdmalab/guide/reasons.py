@@ -1,4 +1,4 @@
-"""Why something was refused or dropped: rules and errnos, refusals, drops, asynchronous events."""
+"""Reasons of refusals and drops: rules and errnos, refusals, drops, asynchronous events."""
 
 from collections.abc import Iterator
 from functools import partial

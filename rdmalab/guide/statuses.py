@@ -68,7 +68,7 @@ def status_article(status: WCStatus) -> Article:
 
 
 def _who(status: WCStatus) -> str:
-    """Which HCA detects it, and by which NAK of the peer; the reason if it never occurs."""
+    """The HCA that detects it, and the NAK of the peer; the reason if it never occurs."""
     never = absent.REASONS[WCStatus].get(status, "")
     text = _SIDES.get(STATUS[status].side, "no HCA") + (f"; here never: {never}" if never else "")
     answers = _answers(status)
@@ -133,7 +133,7 @@ def _outcomes(mishap: Mishap, types: frozenset[QPType]) -> str:
 
 
 def _differences(status: WCStatus) -> Iterator[str]:
-    """Where a device profile reports another status, or this one instead of another."""
+    """Device profiles that report another status, or this one instead of another."""
     for profile in PROFILES.values():
         for name, row in profile.refusals.items():
             ours, theirs = REFUSALS[name], row

@@ -31,6 +31,7 @@ INKS: dict[str, Ink] = {
     "reset": Ink("#0969da", "#58a6ff"),
     "err": Ink("#cf222e", "#ff7b72"),
     "auto": Ink("#9a6700", "#d29922"),
+    "violet": Ink("#8250df", "#bc8cff"),
 }
 
 _RULES = """
@@ -58,20 +59,26 @@ text { font: 13px -apple-system, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-se
 def rules(colours: Mapping[str, str]) -> Iterator[str]:
     """The rules one by one, with these values of the names of INKS."""
     for rule in re.findall(r"[^{}]+{[^{}]*}", _RULES):
-        yield _coloured(rule, colours).strip()
+        yield coloured(rule, colours).strip()
 
 
-def _coloured(rule: str, colours: Mapping[str, str]) -> str:
+def coloured(sheet: str, colours: Mapping[str, str]) -> str:
+    """Rules with these values of the names of INKS, each written `$name`."""
     for name, colour in colours.items():
-        rule = rule.replace(f"${name}", colour)
-    return rule
+        sheet = sheet.replace(f"${name}", colour)
+    return sheet
+
+
+def day_and_night(sheet: str) -> str:
+    """Rules with the colours of INKS by day and, where the reader's screen is dark, by night."""
+    day = coloured(sheet, {name: ink.day for name, ink in INKS.items()})
+    night = coloured(sheet, {name: ink.night for name, ink in INKS.items()})
+    return f"{day}@media (prefers-color-scheme: dark) {{{night}}}\n"
 
 
 def style() -> str:
-    """The sheet of style, by day and, where the reader's screen is dark, by night."""
-    day = _coloured(_RULES, {name: ink.day for name, ink in INKS.items()})
-    night = _coloured(_RULES, {name: ink.night for name, ink in INKS.items()})
-    return element("style", {}, f"{day}@media (prefers-color-scheme: dark) {{{night}}}\n")
+    """The sheet of style of a drawing with `line` and `tips`."""
+    return element("style", {}, day_and_night(_RULES))
 
 
 def element(name: str, attributes: dict[str, object], *inside: str) -> str:
@@ -149,7 +156,7 @@ def _towards(corner: Point, other: Point) -> Point:
 
 
 def _cut(corner: Point, other: Point) -> float:
-    """How much of a line its corner takes away."""
+    """Length of a line that its corner takes away, in px."""
     return min(_CORNER, (abs(other[0] - corner[0]) + abs(other[1] - corner[1])) / 2)
 
 

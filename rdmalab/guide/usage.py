@@ -97,7 +97,7 @@ def page(command: Command) -> Article:
 
 
 def _others(see: list[str], command: Command) -> list[str]:
-    """Where to read on, less the page that is being read."""
+    """Pages to read next, less the page that is being read."""
     return [each for each in see if each not in (f"explain {command.name}", f"help {command.name}")]
 
 

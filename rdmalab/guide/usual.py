@@ -139,7 +139,7 @@ def _event_wire(event: AsyncEvent) -> str:
 
 
 def _right_wire(right: Access) -> str:
-    """How the wire shows that it is missing: by the refusals that need it."""
+    """Signs on the wire that it is missing: the refusals that need it."""
     if right is Access.LOCAL_WRITE:
         return _nak("receive-denied", "if the memory of a receive lacks it")
     if not any(row.remote & right for row in WORK.values()):

@@ -48,7 +48,7 @@ def at_port(hca: Adapter, packet: Packet) -> str | None:
 
 
 def _misled(hca: Adapter, flow: Flow) -> str | None:
-    """Why a packet is not for this port: its link layer, or its LID, GID or multicast address."""
+    """Reason a packet is not for this port: link layer, or its LID, GID or multicast address."""
     if isinstance(flow, LidFlow) is not bool(hca.lids):
         return "wrong-link-layer"
     if not isinstance(flow, LidFlow):

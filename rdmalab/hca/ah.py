@@ -18,7 +18,7 @@ _SL, _FLOW_LABEL = ADDRESS["sl"].last, ADDRESS["flow_label"].last  # as wide as 
 
 
 def judge(hca: Adapter, av: AhAttr, port: int, judged: frozenset[str]) -> Refused | None:
-    """Why this is not a legal address; None if it is. R10, R16 and `ibv_create_ah`.
+    """The reason this is not a legal address; None if it is. R10, R16 and `ibv_create_ah`.
 
     judged: the fields whose range this device checks in this call.
     """
@@ -143,7 +143,7 @@ def lone_source_port(qpn: int) -> int:
 
 # --------------------------------------------------------------------------- of a node
 def ah_attr_of(hca: Adapter) -> AhAttr:
-    """How a peer reaches this node: by its base LID, or over RoCEv2 and IPv4.
+    """The address by which a peer reaches this node: by its base LID, or over RoCEv2 and IPv4.
 
     The fields of a GRH are filled in; a packet has one if the program adds is_global=1.
     """
@@ -154,7 +154,7 @@ def ah_attr_of(hca: Adapter) -> AhAttr:
 
 
 def alt_ah_attr_of(hca: Adapter) -> AhAttr:
-    """How a peer reaches an InfiniBand port on the other path: from LID to LID."""
+    """The address of an InfiniBand port on the other path: from LID to LID."""
     return AhAttr(dlid=hca.lids[-1] if hca.lids else 0, src_path_bits=1, port_num=1)
 
 

@@ -232,7 +232,7 @@ def _judge(hca: Adapter, qp: QueuePair, region: Region) -> Refused | None:
 
 
 def _ordinal(region: Region, index: int) -> str:
-    """Which work request of the batch it is; nothing if it is the only one."""
+    """Number and wr_id of the work request in the batch; nothing if it is the only one."""
     several = len(region.built) > 1
     return f"wr {index} (wr_id {region.built[index].wr.wr_id}): " if several else ""
 

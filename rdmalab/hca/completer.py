@@ -297,6 +297,11 @@ def _retry(hca: Adapter, qp: QueuePair, reason: str) -> None:
     watch(hca, qp)
 
 
+def waits_without_limit(qp: QueuePair) -> bool:
+    """Whether it waits after an RNR NAK, and will so often as one comes."""
+    return qp.comp.rnr_until_ns is not None and qp.attr.rnr_retry == INFINITE_RETRIES
+
+
 def _wait_for_receiver(hca: Adapter, qp: QueuePair, code: int) -> None:
     """RNR NAK: wait for its timer, then retransmit; rnr_retry 7 retries without limit."""
     comp = qp.comp

@@ -53,7 +53,7 @@ class Denied(Enum):
 def locate(
     keys: Mapping[int, KeyTarget], key: int, qp: MemoryUser, rights: int, addr: int, length: int
 ) -> int | Denied:
-    """Where the byte that a work request calls `addr` lies in memory.
+    """Address in memory of the byte that a work request calls `addr`.
 
     Or why `length` bytes from there may not be touched through `key`, in the order IBA asks.
     """
@@ -80,7 +80,7 @@ def reach(
     offset: int,
     length: int,
 ) -> list[Piece] | Denied:
-    """Where bytes [offset, offset+length) of a message lie, or why one of them may not be touched.
+    """Pieces of memory of bytes [offset, offset+length) of a message, or why one is denied.
 
     A list that is too short for them ends early.
     """

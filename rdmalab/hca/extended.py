@@ -91,7 +91,7 @@ def refusal_of(hca: Adapter, complaint: Complaint) -> Refused:
 
 # --------------------------------------------------------------------------- at creation
 def judge(hca: Adapter, qp_type: QPType, mask: int, ops: int, *, has_pd: bool) -> Refused | None:
-    """Why create_qp_ex refuses beyond create_qp: a requested builder does not exist. None:
+    """The refusal of create_qp_ex beyond create_qp: a requested builder does not exist. None:
     accepted.
     """
     profile = hca.profile

@@ -125,7 +125,7 @@ def check_surplus(asked: ModifyCall) -> Refused | None:
 
 
 def _guide_note(asked: ModifyCall, surplus: Attr) -> str:
-    """Why the bring-up guide lists attributes that this type does not have; "" if none."""
+    """The reason the bring-up guide lists attributes that this type does not have; "" if none."""
     qp_type = asked.qp.qp_type
     return guide_note([qp_type], demanded(qp_type, asked.now, asked.to) & surplus)
 

@@ -45,7 +45,7 @@ def cancel_bind(hca: Adapter, wr: SendWR) -> None:
 
 
 def _iova(wr: SendWR) -> int:
-    """How the peer will call the first byte of the window."""
+    """Address by which the peer will call the first byte of the window."""
     return 0 if wr.bind_access & _ZERO_BASED else wr.bind_addr
 
 
@@ -65,7 +65,7 @@ class Bind:
 
 
 class BindRefusal(StrEnum):
-    """Why a bind fails, as the trace records it."""
+    """The reason a bind fails, as the trace records it."""
 
     NOT_INVALIDATED = "a type 2 window must be invalidated before it is bound again"
     OTHER_DOMAIN = "window, region and queue pair are not in one protection domain"

@@ -279,10 +279,10 @@ def window_key(number: int, host: int) -> int:
 
 
 def window_number(rkey: int) -> int:
-    """Which window an R_Key is of; a number that no window has if it is of none."""
+    """Number of the window that an R_Key is of; one that no window has if it is of none."""
     return (rkey >> 8) - WINDOWS
 
 
 def region_number(key: int) -> int:
-    """Which region a key is of: each has two, and they follow one another."""
+    """Number of the region that a key is of: each has two, and they follow one another."""
     return (key >> 8) // 2

@@ -31,7 +31,7 @@ def offers(hca: Adapter, layer: LinkLayer) -> bool:
 
 
 def lmc(hca: Adapter) -> int:
-    """How many low bits of a LID choose the path."""
+    """Number of low bits of a LID that choose the path."""
     return LMC if hca.lids else 0
 
 

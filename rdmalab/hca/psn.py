@@ -9,6 +9,6 @@ WINDOW = _HALF
 
 
 def diff(newer: int, older: int) -> int:
-    """How far `newer` is ahead of `older`: positive newer, 0 equal, negative older."""
+    """PSNs by which `newer` is ahead of `older`: positive newer, 0 equal, negative older."""
     distance = (newer - older) & MASK
     return distance - 0x1000000 if distance & _HALF else distance

@@ -202,7 +202,7 @@ class Extended:
 # --------------------------------------------------------------------------- queue pairs
 @dataclass(slots=True)
 class Path:
-    """Where a QP sends: flow, QP number, payload bytes of a full packet, P_Key.
+    """Path of the packets of a QP: flow, QP number, payload bytes of a full packet, P_Key.
 
     Without a peer, flow and QP number are empty. answer_ns: the ack timeout; None: disabled.
     migrated: the MigReq bit of its packets.

@@ -5,6 +5,7 @@ from dataclasses import replace
 from rdmalab.command import Refused
 from rdmalab.hca import async_events, flush, groups
 from rdmalab.hca.adapter import Adapter
+from rdmalab.hca.attributes import INLINE_HEADER, LONGEST_WQE
 from rdmalab.hca.device import GROUP_QPN
 from rdmalab.hca.errors import check_useful, one_of, refused
 from rdmalab.hca.lifecycle import check_limit, check_unused, count, created, destroyed
@@ -47,7 +48,9 @@ def create_qp(  # noqa: PLR0913  (ibv_qp_init_attr has these)
         raise refused(hca.profile, "limit", "2^24 QP numbers, and none is used twice")
     transport = TRANSPORTS[qp_type]
     sizes = _used(cap, transport, shared=srq != 0)
-    qp = QueuePair(hca.node, hca.qps.next_number, qp_type, _granted(hca, sizes))
+    qp = QueuePair(
+        hca.node, hca.qps.next_number, qp_type, _granted(hca, qp_type, sizes, max_tso_header)
+    )
     qp.sq_sig_all, qp.max_tso_header = sig_all, max_tso_header
     for name in transport.parts:
         setattr(qp, name, parts[name])
@@ -74,7 +77,8 @@ def _judge_qp(
         legal = one_of("qp_type", sorted(hca.profile.qp_types))
         name = qp_type.name
         return refused(hca.profile, "qp-type-support", name, argument="qp_type", legal=legal)
-    return refusal or _judge_sizes(hca, _used(cap, TRANSPORTS[qp_type], shared=parts["srq"] != 0))
+    used = _used(cap, TRANSPORTS[qp_type], shared=parts["srq"] != 0)
+    return refusal or _judge_sizes(hca, qp_type, used)
 
 
 def _judge_parts(hca: Adapter, qp_type: QPType, parts: dict[str, int]) -> Refused | None:
@@ -107,9 +111,13 @@ def _used(cap: Capacity, transport: Transport, *, shared: bool) -> Capacity:
     return replace(cap, **dict.fromkeys(idle if own else (*idle, *_RECEIVING), 0))
 
 
-def _judge_sizes(hca: Adapter, cap: Capacity) -> Refused | None:
-    for name, limit in QP_LIMITS.items():
-        asked, most = getattr(cap, name), int(getattr(hca.profile.caps, limit))
+def _judge_sizes(hca: Adapter, qp_type: QPType, cap: Capacity) -> Refused | None:
+    limits = {name: int(getattr(hca.profile.caps, cell)) for name, cell in QP_LIMITS.items()}
+    if (header := hca.profile.send_wqe_headers.get(qp_type)) is not None:
+        inline = LONGEST_WQE - header - INLINE_HEADER
+        limits["max_inline_data"] = min(limits["max_inline_data"], inline)
+    for name, most in limits.items():
+        asked = getattr(cap, name)
         if not 0 <= asked <= most:
             legal = f"{name} takes 0..{most}"
             return refused(hca.profile, "qp-cap", f"{name}={asked}", argument=name, legal=legal)
@@ -118,8 +126,8 @@ def _judge_sizes(hca: Adapter, cap: Capacity) -> Refused | None:
         return None
     fits = room // cap.wqe_bytes
     legal = f"max_send_wr up to {fits} of this kind; or fewer SGEs or inline bytes"
-    limits = (cap.sq_bytes, room)
-    return refused(hca.profile, "qp-memory", *limits, argument="max_send_wr", legal=legal)
+    both = (cap.sq_bytes, room)
+    return refused(hca.profile, "qp-memory", *both, argument="max_send_wr", legal=legal)
 
 
 def _judge_raw(hca: Adapter) -> Refused | None:
@@ -151,13 +159,15 @@ def _judge_rights(hca: Adapter, qp_type: QPType, max_tso_header: int) -> Refused
     return None
 
 
-def _granted(hca: Adapter, cap: Capacity) -> Capacity:
+def _granted(hca: Adapter, qp_type: QPType, cap: Capacity, max_tso_header: int) -> Capacity:
     """The granted sizes: never less than requested (Soft-RoCE rounds up, S073)."""
     granted, per_sge = hca.profile.rounding.granted, hca.profile.inline_bytes_per_sge
     sges, inline = cap.max_send_sge, cap.max_inline_data
     # rxe_qp.c: SGEs and inline bytes share the space of a WQE, so each size grows to the other.
     if per_sge:
         sges, inline = max(sges, inline // per_sge), max(inline, per_sge * sges)
+    if (header := hca.profile.send_wqe_headers.get(qp_type)) and cap.max_send_wr:
+        inline = cap.inline_room(header, max_tso_header)
     return Capacity(
         granted(cap.max_send_wr), granted(cap.max_recv_wr), sges, cap.max_recv_sge, inline
     )

@@ -38,7 +38,7 @@ def begin(qp: QueuePair) -> None:
 
 # --------------------------------------------------------------------------- may it start?
 def must_wait(qp: QueuePair, wqe: SendWqe) -> str:
-    """Why a WQE may not begin yet; nothing if it may."""
+    """The reason a WQE may not begin yet; nothing if it may."""
     if not qp.state_row.starts_sends:  # SQD finishes what was begun and begins nothing
         return "state"
     if wqe.flags & _FENCE and _reads(qp):  # IBA 10.8.3.3: earlier READs and atomics come first
@@ -83,7 +83,7 @@ def is_stuck(hca: Adapter, qp: QueuePair, wqe: SendWqe) -> bool:
 
 
 def reason_to_wait(qp: QueuePair) -> str:
-    """Why nothing leaves: `rnr`, what `must_wait` says, or nothing at all."""
+    """The reason nothing leaves: `rnr`, what `must_wait` says, or nothing at all."""
     wqe = qp.sq.wqes.get(qp.req.serial)
     if qp.comp.rnr_until_ns is not None:
         return "rnr"

@@ -63,7 +63,7 @@ def check_opcode(hca: Adapter, qp: QueuePair, wr: SendWR, _length: int) -> Refus
 
 
 def _unable(hca: Adapter, qp: QueuePair, wr: SendWR) -> Refused | None:
-    """Why the device cannot execute the opcode; None if it can, or finds out later."""
+    """The reason the device cannot execute the opcode; None if it can, or finds out later."""
     row = WORK.get(wr.opcode)
     if row is not None and qp.qp_type in row.types:
         lacks = (qp.qp_type, WROpcode(wr.opcode)) in hca.profile.lacks

@@ -72,7 +72,7 @@ def fail(hca: Adapter, srq: SharedReceiveQueue) -> None:
 
 
 def cq_of(hca: Adapter, qp: QueuePair, wqe: RecvWqe) -> int:
-    """Where a receive completes: on the CQ of its XRC SRQ, otherwise on that of the QP."""
+    """Number of the CQ on which a receive completes: that of its XRC SRQ, else that of the QP."""
     srq = hca.srqs.items.get(wqe.srq) if wqe.srq else None
     return srq.cq if srq is not None and srq.cq else qp.recv_cq
 

@@ -20,7 +20,7 @@ It may raise Cut. Any other exception is an error of the work, not of the item.
 
 
 class Ending(StrEnum):
-    """How the work on an item ended."""
+    """The end of the work on an item."""
 
     DONE = "done"
     CUT = "cut"

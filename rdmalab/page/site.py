@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from rdmalab.command import UserError
 from rdmalab.scenario.files import FOLDER, lessons_folder
 
 PACKAGE = Path(__file__).parents[1]
@@ -54,7 +55,7 @@ _UNUSED = re.compile(
     | textual/widgets/_(collapsible|header|sparkline|digits|link|welcome|pretty|checkbox|switch)
     | textual/drivers/(linux|windows|win32|_byte|_input|web)
     | wcwidth/table_grapheme_overrides/_known
-    | rdmalab/(ARCHITECTURE|book|cli|compat|lessons|page/site|pytest_plugin|sweep|web)
+    | rdmalab/(ARCHITECTURE|book|cli|compat|lessons|page/site|pytest_plugin|serve|sweep|web)
     """,
     re.VERBOSE,
 )
@@ -84,7 +85,7 @@ _WHEELS = (
 Tell = Callable[[str], None]
 
 
-class CannotAssemble(Exception):  # noqa: N818  (it says what is missing)
+class CannotAssemble(UserError):  # noqa: N818  (it says what is missing)
     """Raised with what is missing, or what a program that was called has printed."""
 
 

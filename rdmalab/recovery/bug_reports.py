@@ -11,7 +11,7 @@ from rdmalab.version import VERSION
 
 FOLDER = "bugs"
 KEPT = 20
-"""How many reports are kept."""
+"""Number of reports that are kept."""
 
 
 def called(bug: BaseException) -> str:

@@ -31,9 +31,9 @@ from rdmalab.spec.profiles import PROFILES
 from rdmalab.views import fmt
 
 KEPT = 20
-"""How many logs are kept; interrupted sessions that were not offered yet are kept too."""
+"""Number of logs that are kept; interrupted sessions that were not offered yet are kept too."""
 SAID = 3
-"""How often one interrupted session is offered; it can be continued after that too."""
+"""Number of times that one interrupted session is offered; it can be continued after that too."""
 
 
 NOT_AGAIN = (Recovery.SKIP, Recovery.NEW_RECORDING)

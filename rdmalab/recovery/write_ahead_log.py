@@ -85,7 +85,7 @@ class NullLog:
         return typed
 
     def known(self) -> LoggedArrival | None:
-        """Where the next run ended, if this line ran before; else None."""
+        """The end of the next run, if this line ran before; else None."""
         return None
 
     def begin_empty(self, head: LogHeader) -> Path | None:

@@ -48,7 +48,7 @@ class StatementModel(_Model):
     """The page that says it."""
     sentence: str
     not_applicable: str | None
-    """Why it is not applicable; empty if it is."""
+    """The reason it is not applicable; empty if it is."""
     passed: bool | None
     """Whether all its items passed; null if it has none."""
     items: list[ItemModel] = Field(default_factory=list)
@@ -63,7 +63,7 @@ class CoverageModel(_Model):
     """Version of this document."""
     engine: str = VERSION
     tests: str
-    """Where tests were run, or why none were."""
+    """The place in which tests were run, or the reason none were."""
     statements: list[StatementModel]
 
     @property

@@ -1,6 +1,7 @@
 """Scenario files: where they are, their short names, their text."""
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,14 +88,21 @@ def lesson_files(folder: str = "", within: str = "") -> Iterator[tuple[str, str]
 
 
 def _similar(path: str) -> str:
-    """The lessons that may be meant by a short name: `did you mean rc/send or seeds/send?`."""
+    """The lessons that may be meant by a short name: `did you mean rc/send or seeds/send?`.
+
+    Or how many names have this word: `lessons rnr: 11 have this word`.
+    """
     names = [name for name, _ in lesson_files()]
     last = path.rpartition("/")[2]
     same = sorted(name for name in names if name.rpartition("/")[2] == last)
     if same:
         return f"did you mean {' or '.join(same)}?"
     near = suggest(path, names)
-    return near if near.startswith("did") else ""
+    if near.startswith("did"):
+        return near
+    alike = sum(path.lower() in re.split(r"[/-]", name) for name in names)
+    of = f" {path}: {alike} {'have' if alike > 1 else 'has'} this word" if alike else " lists them"
+    return f"lessons{of}"
 
 
 def _unsuffixed(name: str) -> str:

@@ -244,7 +244,7 @@ class _Writer:
         return " "
 
     def _depth(self, line: str) -> int:
-        """How many loops of a program are open at a line of it."""
+        """Number of loops of a program that are open at a line of it."""
         level = self._levels[-1]
         words = [part.split(maxsplit=1)[0] for part in line.split(";") if part.strip()]
         level.depth -= bool(words) and words[0] in _TURNING and level.depth > 0

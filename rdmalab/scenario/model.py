@@ -155,7 +155,7 @@ class Step(Section):
 
     @property
     def action(self) -> str:
-        """Which of ACTIONS it is."""
+        """Its action, one of ACTIONS."""
         return next(name for name in ACTIONS if getattr(self, name) is not None)
 
     @property
@@ -280,7 +280,7 @@ class Document(Section, BaseModel):
     level: field_types.Level | None = None
     """1 begins from nothing, 3 needs most; default: that of its learning path."""
     minutes: field_types.Number | None = None
-    """How long it takes; nothing is enforced."""
+    """Minutes that it takes; nothing is enforced."""
     teaches: _Statements | None = None
     """Statements of the documents that the whole scenario shows; at most five with its steps."""
     seed: field_types.Number = 0

@@ -61,7 +61,8 @@ class LineSpot:
 class Call(NamedTuple):
     """A call that was recorded, from line `number`. errno: that it returned, 0: none. text: a line.
 
-    at_ns: its time; None: nothing happened before it, and no time passed.
+    at_ns: its time; None: nothing happened before it, and no time passed. by: the program that
+    called, and where in its source; empty: not known.
     """
 
     number: int
@@ -69,6 +70,7 @@ class Call(NamedTuple):
     errno: int
     invocation: Invocation
     text: str
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,8 @@ def play(session: Session, calls: tuple[Call, ...], source: Source) -> None:
                 _finish(call, outcome.value)
         except NotUnderstood as wrong:
             raise LineSpot(source, call.number).error(wrong) from None
-        if outcome.refusal is not None or call.errno:
-            _judge(call, outcome)
+        if call.by or call.errno or outcome.refusal is not None:
+            _judge(session, call, outcome)
 
 
 def _happen(session: Session, call: Call, at_ns: int) -> None:
@@ -51,8 +51,10 @@ def _finish(call: Call, travel: RunControl) -> None:
         raise Stop(Failure(f"line {call.number}: run", "it ends as before", [travel.over]))
 
 
-def _judge(call: Call, outcome: CommandOutcome) -> None:
-    """Raise Stop if the call returned another errno than it did."""
+def _judge(session: Session, call: Call, outcome: CommandOutcome) -> None:
+    """Note who has called; raise Stop if the call returned another errno than it did."""
+    if call.by and outcome.event is not None:
+        session.callers.note(outcome.event, call.by)
     actual = outcome.refusal.errno if outcome.refusal is not None else 0
     if actual != call.errno:
         expected = errno_name(call.errno) if call.errno else "it succeeds"

@@ -52,7 +52,7 @@ class StepModel(_Model):
     branch: str
     """The branch of time on which it ended; main is the first."""
     what: str | None = None
-    """Which assertion failed: `expect line 2`."""
+    """The assertion that failed: `expect line 2`."""
     expected: str | None = None
     actual: list[str] = Field(default_factory=list)
     because: list[str] = Field(default_factory=list)

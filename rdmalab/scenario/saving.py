@@ -216,7 +216,8 @@ def _device(profile: Profile) -> dict[str, str]:
 class SavedStep:
     """One step: its action and name, and what must be true after it.
 
-    octets: what a command writes into memory, where `words` has an empty text for it.
+    octets: what a command writes into memory, where `words` has an empty text for it. by: who has
+    called, in a session file only.
     """
 
     action: str
@@ -224,6 +225,7 @@ class SavedStep:
     name: str = ""
     at_ns: int | None = None
     errno: str = ""
+    by: str = ""
     octets: str = ""
     expect: list[str] = field(default_factory=list)
     wire: list[str] | None = None
@@ -234,6 +236,7 @@ class SavedStep:
         found: session_file.Row = {self.action: self.words}
         found |= {"at": self.at_ns} if self.at_ns is not None else {}
         found |= {"errno": self.errno} if self.errno else {}
+        found |= {"by": self.by} if self.by else {}
         return found | ({"bytes": self.octets} if self.octets else {})
 
     @property
@@ -300,6 +303,7 @@ class _Retelling:
         check()
         before = list(self._between(entry.event - 1, entry.at_ns))
         step = self._command_step(entry.invocation)
+        step.by = self.session.caller_of(entry.event)
         outcome = self.again.perform(entry.invocation)
         if self.timed and before and self.is_all_done and sum(bool(e.name) for e in before) < 2:
             step.at_ns, step.name = entry.at_ns, before[0].name

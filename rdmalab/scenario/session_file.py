@@ -2,10 +2,11 @@
 
 gzip (RFC 1952), which many programs read, with one JSON object a line: the head, each step with the
 keys that it has in a scenario, and at last the SHA-256 of all lines before. Of a step `at` is in
-ns, and `bytes` is what `write` or `poke` puts into memory, a character for a byte: escaped in a
-line it would be four. 1,000 iterations of ibv_rc_pingpong take 50 KiB, as YAML 950 KiB. The lines
-are read by the grammar and nothing is carried out before all were checked, so no file can do what
-a scenario cannot: that rules out pickle.
+ns, `by` is the program that called and where in its source, and `bytes` is what `write` or `poke`
+puts into memory, a character for a byte: escaped in a line it would be four. 1,000 iterations of
+ibv_rc_pingpong take 50 KiB, as YAML 950 KiB. The lines are read by the grammar and nothing is
+carried out before all were checked, so no file can do what a scenario cannot: that rules out
+pickle.
 """
 
 import gzip

@@ -18,12 +18,13 @@ from rdmalab.spec.rules import ERRNO_NAMES
 
 FILLING = ("write", "poke")
 """The commands whose `text` is in a step of its own: `bytes`."""
-_ACTIONS, _USUAL = ("do", "run"), {"do", "run", "at", "errno"}
+_ACTIONS, _USUAL = ("do", "run"), {"do", "run", "at", "errno", "by"}
 _KEYS, _WORDS = {*_USUAL, "bytes"}, {*_ACTIONS, "errno"}
 _TOGETHER = 256  # calls of one step
 _LONGEST = 1 << 20  # characters of a line, as in a scenario file
 _ERRNOS = frozenset(ERRNO_NAMES.values())
 _LATEST_NS = 2**63 - 1
+_LONGEST_CALLER = 1_000  # characters
 _SHOWN = 40  # characters of `bytes` in the line of a step
 
 
@@ -79,6 +80,7 @@ class _Reader:
             found = None
         is_usual = row.keys() <= _USUAL and type(at_ns) is int and 0 <= at_ns <= _LATEST_NS
         is_usual &= "errno" not in row or type(row["errno"]) is str  # None: the key of no errno
+        is_usual &= _is_short(row.get("by", ""))
         if found is None or not is_usual:
             spot = LineSpot(self.source, number)
             if wrong := _misshapen(row):
@@ -89,7 +91,7 @@ class _Reader:
         line, invocation = found
         code = getattr(errno, str(row["errno"])) if "errno" in row else 0
         time = at_ns if "at" in row and isinstance(at_ns, int) else None
-        return Call(number, time, code, invocation, line)
+        return Call(number, time, code, invocation, line, str(row.get("by", "")))
 
     def _understood(self, row: Row, spot: LineSpot) -> tuple[str, Invocation]:
         step = Step.model_construct(None, **{k: v for k, v in row.items() if k in _WORDS})
@@ -99,6 +101,10 @@ class _Reader:
         if len(invocations) > 1 or not (facts.changes_world or "run" in row):
             raise spot.error(NotUnderstood("a step has one command that changes the world"))
         return line, invocations[0]
+
+
+def _is_short(text: object) -> bool:
+    return type(text) is str and len(text) <= _LONGEST_CALLER
 
 
 def _misshapen(row: Row) -> str:
@@ -113,6 +119,8 @@ def _misshapen(row: Row) -> str:
         wrong = "at is a number of ns"
     elif not all(isinstance(text, str) for text in texts):
         wrong = "do, run, bytes and errno are texts"
+    elif not _is_short(row.get("by", "")):
+        wrong = f"by is a text of at most {_LONGEST_CALLER:,} characters"
     elif row.get("errno", "EIO") not in _ERRNOS:
         wrong = "errno is the name of an error"
     elif any(len(str(row.get(key, ""))) > _LONGEST for key in _ACTIONS):

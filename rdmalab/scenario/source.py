@@ -3,6 +3,8 @@
 import unicodedata
 from dataclasses import dataclass
 
+from rdmalab.command import WrongFile
+
 MAX_OCTETS = 1 << 20  # of a file
 _CONTEXT = 100  # what is shown of a long line
 _BEFORE = 60  # of that, before the caret
@@ -17,7 +19,7 @@ class SourcePlace:
     length: int = 1
 
 
-class FileError(Exception):
+class FileError(WrongFile):
     """An error in a file: place, message, and one suggestion.
 
     Its text is `file:line:column: message`, the line, and a caret below the fault.
@@ -43,6 +45,10 @@ class FileError(Exception):
     def all(self) -> list["FileError"]:
         """This error and the others of the file, in the order of the file."""
         return sorted((self, *self.others), key=FileError._at)
+
+    @property
+    def report(self) -> str:
+        return "\n".join(map(str, self.all))
 
     def _at(self) -> tuple[int, int]:
         return (self.place.line, self.place.column) if self.place else (0, 0)

@@ -78,7 +78,7 @@ class Branch:
 
 # --------------------------------------------------------------------------- a long past
 ENDS = 8
-"""How many of the first and of the last records of one sort are kept between two snapshots."""
+"""Number of first and of last records of one sort that are kept between two snapshots."""
 
 _NONE: frozenset[Kind] = frozenset()
 

@@ -246,6 +246,15 @@ class History:
             branch = self.branches[branch.parent]
         return shared
 
+    def is_event_of(self, branch: str, event: int) -> bool:
+        """Whether an event of this branch happened on that one, or before both parted."""
+        here = self.branch
+        while here.name != branch:
+            if not here.parent or event > here.forked.event:
+                return False
+            here = self.branches[here.parent]
+        return True
+
     def replay_to(self, place: TimePoint) -> None:
         """Replay the journal from here to a later moment of the branch."""
         while self.world.event < place.event:

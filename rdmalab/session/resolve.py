@@ -157,7 +157,7 @@ class Binder:
 
 # ------------------------------------------------------------------ one binding a kind
 Binding = Callable[[Binder, Any], Any]
-"""How values of one kind are bound. It is made once, so that binding looks up no kinds."""
+"""The binding of values of one kind. It is made once, so that binding looks up no kinds."""
 
 
 def binding_of(kind: kinds.ArgumentKind) -> Binding:
@@ -222,7 +222,8 @@ def _list_binding(kind: kinds.ListKind) -> Binding:
 
 def _record_binding(kind: kinds.RecordKind) -> Binding:
     """The record made of the given fields."""
-    spreads, special = {spread.key: spread for spread in kind.spreads}, _special_binding(kind)
+    spreads = sorted({spread.key: spread for spread in kind.spreads}.items())
+    special = _special_binding(kind)
     bindings = {field.name: binding_of(field.kind) for field in kind.fields}
     unchanged = {field.name: _unchanged(field.kind) for field in kind.fields}
     # from_given asks what was not given
@@ -232,8 +233,9 @@ def _record_binding(kind: kinds.RecordKind) -> Binding:
         if type(given) is not dict:
             return special(binder, given)
         fields: dict[str, object] = {}
-        for key in sorted(spreads.keys() & given.keys()):
-            fields.update(binder.convert(spreads[key], given[key]))
+        for key, spread in spreads:
+            if key in given:
+                fields.update(binder.convert(spread, given[key]))
         for name, value in given.items():
             if type(value) is unchanged.get(name):
                 fields[name] = value

@@ -5,6 +5,8 @@ from typing import Protocol
 
 from rdmalab.command import Noun, Thing
 from rdmalab.grammar.nodes import Node
+from rdmalab.hca.completer import waits_without_limit
+from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import MAX_EVENTS, Session
 from rdmalab.spec.records import Kind, kind_of
 from rdmalab.world.programs import running
@@ -13,6 +15,8 @@ DAY_NS = 86_400_000_000_000
 PRESENT = "this was the newest event: later ones are new"
 STOPPED = "stopped"
 SLICE = 2_000  # events; a slice takes a few hundredths of a second
+_ROUND, _FEW, _NAMED = 8, 100, 2  # events of a round at most; plans that are looked at; names told
+ROUNDS = 100  # events; a person has seen by then that the same comes again
 OPENING = 20  # events that are told one by one when a run is over
 
 # What a step of each unit must contain.
@@ -88,12 +92,14 @@ class When:
 class RunControl:
     """One run; time moves only in `go`. over: why it ended, empty while it continues."""
 
-    __slots__ = ("at_bounds", "events", "from_ns", "goal", "met", "over", "replays", "session")
+    __slots__ = ("at_bounds", "events", "from_ns", "from_sequence", "goal", "met", "over",
+                 "replays", "session")  # fmt: skip
 
     def __init__(self, session: Session, goal: Goal) -> None:
         self.session = session
         self.goal = goal
         self.from_ns = session.world.now_ns
+        self.from_sequence = session.world.agenda.sequence
         self.events = 0
         self.replays = not session.history.live
         session.history.branch.stood[session.world.event] = session.world.now_ns
@@ -111,15 +117,66 @@ class RunControl:
     def go(self, events: int = SLICE) -> bool:
         """Run up to `events` events; True when the run is over."""
         events = min(events, self._events_left())
+        if self._is_until_idle and self.events < ROUNDS:
+            events = min(events, ROUNDS)
         if not self.over and events:
             in_bulk = self.goal.bulk and not self.session.breakpoints
             is_past_opening = self.events >= OPENING
             self._bulk(events) if in_bulk else self._one_by_one(events)
             if self.events and not is_past_opening:
                 self._keep_opening()
+        if not self.over and self._is_until_idle and self.events >= ROUNDS:
+            self._end_of_rounds()
         if not self.over:
             self._give_up()
         return bool(self.over)
+
+    @property
+    def _is_until_idle(self) -> bool:
+        """Whether only the last event ends it: neither a time nor another condition."""
+        goal = self.goal
+        return goal.until_ns is None and (
+            goal.bulk or (isinstance(goal, When) and goal.text == "idle")
+        )
+
+    def _end_of_rounds(self) -> None:
+        """End the run where the same retries come again and nothing but a call changes that.
+
+        The waits of several queue pairs overlap, so a round of all of them is looked at one by one.
+        """
+        agenda, names = self.session.world.agenda, list[str]()
+        is_small = len(agenda.heap) + agenda.armed <= _FEW
+        for _ in range(_ROUND * (agenda.armed + 1) if is_small else 0):
+            if self.over or (names := self._endless()) or not self._events_left():
+                break
+            self._one_by_one(1)
+        if names and not self.over:
+            more = ", ".join(names[:_NAMED]) + (" and others" if len(names) > _NAMED else "")
+            verb = "retries" if len(names) == 1 else "retry"
+            self._end(
+                f"stopped: {more} {verb} without limit, and only a call changes that",
+                met=self.goal.bulk,
+            )
+
+    def _endless(self) -> list[str]:
+        """The queue pairs that retry without limit, if nothing else is planned; else none.
+
+        A receive that a call has posted may still end a wait that began before the run. A packet
+        that is lost by chance counts as a retry of another kind, which has a limit.
+        """
+        world, names = self.session.world, self.session.names
+        agenda = world.agenda
+        if agenda.heap or world.network.cable.faults:
+            return []
+        found = []
+        for _, sequence, _, node, number, _ in agenda.plans():
+            thing = Thing(Noun.QP, node, number)
+            if sequence <= self.from_sequence or not waits_without_limit(
+                world.find(thing, QueuePair)
+            ):
+                return []
+            found.append(names.of(thing))
+        return found
 
     def _keep_opening(self) -> None:
         """Keep the events for the summary in memory."""

@@ -22,6 +22,7 @@ from rdmalab.command import (
 from rdmalab.grammar.nodes import Node
 from rdmalab.session.branch import TimePoint
 from rdmalab.session.breakpoints import Breakpoints
+from rdmalab.session.callers import Callers
 from rdmalab.session.history import History
 from rdmalab.session.journal import Entry, Journal
 from rdmalab.session.names import Names
@@ -37,7 +38,7 @@ MAX_EVENTS = 1_000_000
 
 
 class RunBounds(NamedTuple):
-    """Where every run of a session ends: after this event, and at this time (ns).
+    """Bounds of every run of a session: after this event, and at this time (ns).
 
     sentences: about events, then about time.
     """
@@ -81,7 +82,7 @@ class Session:
     touches: Callable[[Node], bool] = field(default=lambda _: True)
     open_copy: Callable[[], "Session"] | None = None
     refusal: Callable[[str], str] = field(default=lambda _: "")
-    caller_of: Callable[[int], str] = field(default=lambda _: "")
+    caller_of: Callable[[int], str] = field(init=False)
     max_events: int = MAX_EVENTS
     bounds: RunBounds | None = None
     default_node: str = ""
@@ -89,6 +90,7 @@ class Session:
     names: Names = field(init=False)
     binder: Binder = field(init=False)
     history: History = field(init=False)
+    callers: Callers = field(init=False)
     checkpoints: dict[str, tuple[str, TimePoint]] = field(default_factory=dict)
     breakpoints: Breakpoints = field(default_factory=Breakpoints)
 
@@ -98,6 +100,8 @@ class Session:
         self.binder = Binder(self.world, self.names)
         self.world.programs.carry_out, self.world.programs.holds = self.carry_out, self.holds
         self.history = History(self.world, self.names, self._replay)
+        self.callers = Callers(self.history)
+        self.caller_of = self.callers.text_of
 
     @property
     def journal(self) -> Journal:

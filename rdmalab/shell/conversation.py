@@ -78,7 +78,7 @@ class Conversation:
 
     @property
     def end(self) -> LineEnd:
-        """How the last line ended."""
+        """The end of the last line."""
         return self.evaluation.end
 
     @property

@@ -17,7 +17,7 @@ _HANG = 7
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """How wide a message may be; `plain`: one fact a line, nothing set to the right."""
+    """The most columns of a message; `plain`: one fact a line, nothing set to the right."""
 
     width: int = 80
     plain: bool = False

@@ -78,7 +78,7 @@ class StopRequest:
 
 
 class SliceSize:
-    """How many events run at once: so many that a slice takes about half of _SLICE_S."""
+    """Number of events that run at once: so many that a slice takes about half of _SLICE_S."""
 
     def __init__(self) -> None:
         self.events = _FIRST

@@ -114,7 +114,7 @@ def open_kept(evaluation: "Evaluation", request: Load, path: str) -> None:
 
 
 def _goes_on_from(lab: "LabSession") -> Iterator[Line]:
-    """How much was done already, and how to begin again; nothing of a tour, which shows it."""
+    """Lines on what was done already, and how to begin again; none for a tour, which shows it."""
     if lab.work.commands and not lab.lab.document.guided:
         name, student = _name(lab.lab.source.path), _student(lab)
         again = f"load {in_quotes(name) if ' ' in name else name} again"
@@ -177,7 +177,7 @@ def _name(path: str) -> str:
 
 
 def _stem(path: str, student: str) -> str:
-    """How the files of a lab and a student begin."""
+    """Beginning of the names of the files of a lab and a student."""
     if _name(path) == TOUR and not student:
         return TOUR
     label = _ODD.sub("_", f"{Path(_name(path)).name.partition('.')[0]}-{student}")[:40]

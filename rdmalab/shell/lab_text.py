@@ -127,11 +127,13 @@ def answer_lines(lab: "LabSession", name: str) -> Iterator[Line]:
     grade, task = lab.grade(), lab.task(name)
     result = next(each for each in grade.results if each.id == name)
     yield from wrong_answer(result)
+    yield from _right_answer(task, result, lab.answers[name])
     if lab.lab.document.guided:
-        is_wrong = result.passed is False
-        yield from (
-            [plain(f"  {how_to_answer(task)}", DIM)] if is_wrong else guided_lines(lab, grade)
-        )
+        if result.passed is False:
+            yield plain(f"  {how_to_answer(task)}", DIM)
+            return
+        yield plain(f"done  {points_text(lab)} tasks", GOOD)
+        yield from current_lines(lab, brief=False)
         return
     yield _row(lab, task, result)
     if result.passed is False and not lab.is_used_up(task):
@@ -200,7 +202,7 @@ def _help(result: "Result") -> str:
 
 # --------------------------------------------------------------------------- a guided lab
 def guided_lines(lab: "LabSession", grade: "Grade") -> Iterator[Line]:
-    """How many tasks are done, what the next one asks, and the titles of those that follow."""
+    """Number of tasks that are done, text of the next one, and titles of those that follow."""
     current = lab.open_task
     if any(result.passed for result in grade.results):
         yield plain(f"done  {points_text(lab)} tasks", GOOD)
@@ -282,16 +284,34 @@ def after_line(lab: "LabSession") -> Iterator[Line]:
 
 
 # --------------------------------------------------------------------------- questions and hints
+def _right_answer(task: "Task", result: "Result", given: str) -> Iterator[Line]:
+    """`✓ b) is right: an RNR NAK`; nothing unless that is known. given: of a choice its number."""
+    if result.passed:
+        from rdmalab.scenario.reading import LETTERS
+
+        name, text = f"{given} ", "."
+        if task.choice:
+            at = int(given) - 1
+            name, text = f"{LETTERS[at]}) ", f": {task.choice[at].text}"
+        yield plain(f"✓ {name}is right{text}", GOOD)
+
+
 def wrong_answer(result: "Result") -> Iterator[Line]:
     """`✗ That is not the answer.` and what the lab says about it; nothing if it is right."""
     if result.passed is False:
         yield plain(f"✗ That is not the answer. {_help(result)}".rstrip(), WARN)
 
 
-def asked_lines(task: "Task") -> Iterator[Line]:
-    """The question of a task, the answers that are offered with their letters, how to answer."""
-    yield from prose(task.ask or "", "  ")
-    from rdmalab.scenario.reading import LETTERS
+def asked_lines(task: "Task", *, question_only: bool = False) -> Iterator[Line]:
+    """The question of a task, the answers that are offered with their letters, how to answer.
+
+    question_only: without what was to be done before it is answered.
+    """
+    from rdmalab.scenario.reading import LETTERS, last_sentence
+
+    ask = task.ask or ""
+    first = next(iter(paragraphs(ask)), "")
+    yield from prose(last_sentence(first) if question_only else ask, "  ")
 
     offered = [f"{a}) {each.text}" for a, each in zip(LETTERS, task.choice or (), strict=False)]
     row = "   ".join(offered)

@@ -141,7 +141,7 @@ class Lesson:
         return [*([] if self.output.is_beside(read) else read), *self._outlook()]
 
     def _outlook(self) -> list[Line]:
-        """How to go on; nothing where another part of the screen says so."""
+        """Lines on how to go on; none where another part of the screen says so."""
         from rdmalab.scenario.reading import open_letters
 
         runner = self.runner

@@ -1,4 +1,4 @@
-"""How replies are printed: width, character set, plain sentences or drawings."""
+"""The form in which replies are printed: width, character set, plain sentences or drawings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ NOTE_STRIP, NOTE_PAGE = 2, 1_000
 
 @dataclass(slots=True)
 class OutputFormat:
-    """How replies are printed.
+    """The form in which replies are printed.
 
     Plain: no drawings or alignment, one fact a line of ≤100 characters.
     notes_beside: rows in which another part of the screen shows what a lesson or a lab says; what

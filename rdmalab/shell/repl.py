@@ -147,7 +147,7 @@ def _ask_on(conversation: Conversation) -> None:
 
 
 def _edit_lines() -> None:
-    """Where readline exists, `input` lets a line be edited."""
+    """Let a line be edited by `input`, where readline exists."""
     try:
         import readline
     except ImportError:

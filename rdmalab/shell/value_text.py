@@ -146,7 +146,7 @@ def _list(output: OutputFormat, values: list[object]) -> list[Line]:
 
 
 def _met(value: object) -> str:
-    """How often a fault of the cable has acted."""
+    """Number of times that a fault of the cable has acted."""
     match = getattr(value, "match", None)
     return f": acted on {fmt.count(match.met, 'packet')}" if isinstance(match, Match) else ""
 

@@ -68,7 +68,7 @@ def cause_rows() -> dict[str, CauseRow]:
 
 
 def reasons(table: str, word: str) -> list[Reason]:
-    """Why a status, event, NAK, refusal or drop happens, likeliest first; empty: unknown word."""
+    """Causes of a status, event, NAK, refusal or drop, likeliest first; empty: unknown word."""
     rows = _part("reason").get(table, {}).get(word, [])
     if isinstance(rows, str):  # the row that has the same reasons: WCStatus.REM_OP_ERR
         return reasons(*rows.split("."))

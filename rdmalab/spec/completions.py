@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class Arm(IntEnum):
-    """Which completion raises the next completion event; `ibv_req_notify_cq` sets it for one event."""
+    """The completion that raises the next completion event; `ibv_req_notify_cq` sets it for one event."""
 
     NONE = 0
     SOLICITED = 1

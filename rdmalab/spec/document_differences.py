@@ -1,4 +1,4 @@
-"""Where devices deviate from a document: both statements, the reason, and a scenario that shows it.
+"""Differences of devices and documents: both statements, the reason, and a scenario that shows it.
 
 Refusals, warnings at a post and `explain` read the same rows. The engine does not: what a device
 does is a cell of `profiles.py` or a row of `states.py`.
@@ -175,7 +175,7 @@ def demanded(qp_type: QPType, now: QPState, to: QPState) -> Attr:
 
 
 def guide_note(qp_types: Sequence[QPType], attributes: Attr) -> str:
-    """Why devices refuse attributes on types for which the guide lists them; "" if there are none."""
+    """The reason devices refuse attributes that the guide lists for types; "" if there are none."""
     if not attributes or not qp_types:
         return ""
     fields = ", ".join(fields_of(attributes))

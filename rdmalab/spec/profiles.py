@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Rounding(Enum):
-    """How many WQEs a queue holds for the number asked."""
+    """Number of WQEs that a queue holds for the number asked."""
 
     EXACT = "as asked"
     POWER_LESS_ONE = "2^n-1"
@@ -43,7 +43,7 @@ class Rounding(Enum):
 
 
 class SlotsFreed(Enum):
-    """When a send or receive slot comes back."""
+    """The moment at which a send or receive slot comes back."""
 
     POLLED = "when a CQE at or after it is polled"
     EXECUTED = "when the device is done with it"
@@ -137,6 +137,12 @@ class Profile:
     create_qp_returns_asked: bool = cell(False, "create_qp reports the requested sizes, query_qp the real sizes.")
     slots_freed: SlotsFreed = cell(SlotsFreed.POLLED, "When a slot of a queue is freed.")
     inline_bytes_per_sge: int = cell(0, "How many bytes of inline data each SGE of a queue adds.")
+    send_wqe_headers: "Mapping[QPType, int]" = field(
+        default_factory=lambda: MappingProxyType({}),
+        metadata={
+            "sentence": "How many bytes of a send WQE precede its SGEs or inline bytes, by QP type. The WQE is rounded up to blocks of 64 bytes, and its inline bytes are all that is left of it. Otherwise the inline bytes are as requested."
+        },
+    )
     reset_purges_cqes: bool = cell(False, "RESET removes the QP's CQEs from its CQs.")
     overrun_kills_cq: bool = cell(True, "A CQE on a full CQ puts the CQ into error and its QPs into ERR.")
     # shared receive queues
@@ -337,6 +343,12 @@ _MLX5_REFUSALS: "Mapping[str, Refusal]" = {
     "rkey": REFUSALS["rkey"]._replace(status=WCStatus.LOC_ACCESS_ERR, takes_receive=True),
 }
 
+# libmlx5 sq_overhead: a control segment of 16 bytes, and what the largest request needs: the bind of
+# a window takes 176, the address of a datagram 48, an Ethernet header 16.
+_MLX5_WQE_HEADERS = {
+    QPType.RC: 192, QPType.UC: 192, QPType.XRC_SEND: 192, QPType.UD: 64, QPType.RAW_PACKET: 32,
+}  # fmt: skip
+
 MLX5 = Profile(
     name="mlx5",
     about="The errno and slot rules of the ConnectX driver, and what was measured on the device.",
@@ -373,6 +385,7 @@ MLX5 = Profile(
     resolves_addresses=True,
     # Linux ib_resolve_unicast_gid_dmac; mlx5_create_ah of libmlx5 keeps the value of an AH
     routed_hop_limits=frozenset({"qp"}),
+    send_wqe_headers=MappingProxyType(_MLX5_WQE_HEADERS),
     reset_purges_cqes=True,
     ah_read_at_post=True,
     long_datagram_status=WCStatus.LOC_LEN_ERR,

@@ -157,7 +157,7 @@ kind is read without an error and means nothing.
 """
 
 MEANINGS: dict[Part[object], str] = {}
-"""How the value of each part is formatted, a key of SAYINGS in `views/record_text.py`."""
+"""The format of the value of each part, a key of SAYINGS in `views/record_text.py`."""
 
 
 def _part(place: int, meaning: str) -> Part[Any]:

@@ -1,4 +1,4 @@
-"""Why a responder refuses a request, and the effect of each refusal on both sides.
+"""Refusals of a responder, and the effect of each on both sides.
 
 One row per reason: the AETH syndrome of its answer (None: no answer), whether it answers only once
 per gap, whether its QP enters ERR, the status of the receive WQE in use, and the asynchronous event
@@ -68,7 +68,7 @@ REQUESTER_STATUS: dict[int, WCStatus] = {
 
 
 class Refusal(NamedTuple):
-    """Why a request was not executed.
+    """The reason a request was not executed.
 
     breaks: a QP that sends no answers enters ERR too. takes_receive: a request that would use a
     receive WQE takes it before the refusal: the WQE completes with `status`.
@@ -113,7 +113,7 @@ REFUSALS: dict[str, Refusal] = {row.name: row for row in _ROWS}
 
 
 class Drop(NamedTuple):
-    """Why an arriving packet was dropped before a responder or completer: no answer, one counter."""
+    """The reason a packet was dropped before a responder or completer: no answer, one counter."""
 
     name: str
     sentence: str
@@ -162,6 +162,6 @@ MALFORMED = {
     "icrc": "the ICRC is wrong",
     "vcrc": "the VCRC is wrong",
 }
-"""Why bytes are no RDMA packet, by the reason of `wire.roce.Malformed`; a drop has `malformed: `
+"""Sentences on bytes that are no RDMA packet, by the reason of `wire.roce.Malformed`; a drop has `malformed: `
 before it.
 """

@@ -33,7 +33,7 @@ class Axis:
     labels: tuple[Label, ...]
 
     def place(self, value: float) -> float:
-        """Where a value is: 0 at the beginning of the axis, 1 at its end."""
+        """Place of a value: 0 at the beginning of the axis, 1 at its end."""
         scaled = math.log10(value) if self.log else value
         return (scaled - self.low) / (self.high - self.low)
 

@@ -22,7 +22,7 @@ from rdmalab.vocabulary import VOCABULARY
 
 
 class Ended(StrEnum):
-    """How a point ended; measures are taken only if it PASSED."""
+    """The end of a point; measures are taken only if it PASSED."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -104,7 +104,7 @@ def _measured(item: Item, runner: Runner, values: Mapping[str, str], events: int
 
 
 def _failure(runner: Runner) -> str:
-    """Why the last step failed, as one line."""
+    """The reason the last step failed, as one line."""
     result = runner.results[-1]
     if result.error is not None:
         return str(result.error).splitlines()[0]

@@ -5,15 +5,14 @@ Lines differ in dash as well as in colour. Each point has a tooltip.
 
 from collections.abc import Iterator, Sequence
 
-from rdmalab.guide.svg import INKS, Ink, Words, element, text, tooltip
+from rdmalab.guide.svg import Words, day_and_night, element, text, tooltip
 from rdmalab.sweep.plot import Line, Plot, Spot
 
 WIDTH, HEIGHT = 720, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 76, 24, 56, 56
 _LEGEND = 150  # px at the right, if there are several lines
 _ROW = 20
-_PAPER, _TEXT, _QUIET = INKS["paper"], INKS["ink"], INKS["quiet"]
-_INKS = (INKS["reset"], INKS["err"], INKS["step"], INKS["auto"], Ink("#8250df", "#bc8cff"))
+_INKS = ("reset", "err", "step", "auto", "violet")
 _DASHES = ("", "8 4", "2 4", "10 4 2 4")  # four and five colours: twenty pairs
 _LATIN = 6.6  # px of a letter, for names in the legend
 
@@ -29,24 +28,15 @@ def svg(plot: Plot) -> str:
     return element("svg", frame, "\n", "\n".join(chart.parts()), "\n") + "\n"
 
 
-def _style() -> str:
-    rules = 'text { font: 13px -apple-system, "Segoe UI", "DejaVu Sans", sans-serif }\n'
-    rules += ".title { font-size: 16px; font-weight: 600 } .grid { stroke-width: 1 }\n"
-    rules += ".line { fill: none; stroke-width: 2 } .band { stroke: none; fill-opacity: .18 }\n"
-
-    def inks(night: bool) -> str:
-        def of(ink: Ink) -> str:
-            return ink.night if night else ink.day
-
-        lines = [f"text {{ fill: {of(_TEXT)} }} .small {{ font-size: 12px; fill: {of(_QUIET)} }}"]
-        lines += [f".paper {{ fill: {of(_PAPER)} }}"]
-        lines += [f".grid {{ stroke: {of(_QUIET)}; stroke-opacity: .35 }}"]
-        for number, ink in enumerate(_INKS):
-            lines += [f".c{number} {{ stroke: {of(ink)} }} .f{number} {{ fill: {of(ink)} }}"]
-        return "\n".join(lines)
-
-    night = f"@media (prefers-color-scheme: dark) {{\n{inks(True)}\n}}"
-    return element("style", {}, f"\n{rules}{inks(False)}\n{night}\n")
+_SHEET = """
+text { font: 13px -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: $ink }
+.title { font-size: 16px; font-weight: 600 } .small { font-size: 12px; fill: $quiet }
+.paper { fill: $paper } .grid { stroke-width: 1; stroke: $quiet; stroke-opacity: .35 }
+.line { fill: none; stroke-width: 2 } .band { stroke: none; fill-opacity: .18 }
+""" + "".join(
+    f".c{number} {{ stroke: ${ink} }} .f{number} {{ fill: ${ink} }}\n"
+    for number, ink in enumerate(_INKS)
+)
 
 
 class _Chart:
@@ -63,7 +53,7 @@ class _Chart:
     def parts(self) -> Iterator[str]:
         plot = self.plot
         yield tooltip(plot.title)
-        yield _style()
+        yield element("style", {}, day_and_night(_SHEET))
         yield element("rect", {"class": "paper", "width": "100%", "height": "100%"})
         yield text(Words(_LEFT, 26, plot.title, "title"))
         if plot.caption:

@@ -12,7 +12,7 @@ from rdmalab.sweep.measures import Measure, Value, quantile
 from rdmalab.sweep.point import Ended, Result
 
 CSV_END = "events,ended,error"
-"""How the first line of every table ends; a file that begins otherwise is not replaced."""
+"""The end of the first line of every table; a file that begins otherwise is not replaced."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -352,14 +352,22 @@ class Rdmalab(App[int]):
             return self.face.copy(text)
         from rdmalab.tui.screen_requests import copied
 
-        return copied(text, self.copy_to_clipboard)
+        return copied(text, super().copy_to_clipboard)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy what the mouse or an input has selected, as `copy` does, and say where it is."""
+        self._tell_copied(self.deliver(text))
 
     def action_copy(self) -> None:
         """Copy the focused pane as text; at the prompt the last answer."""
         from rdmalab.tui.screen_requests import text
 
         pane = self._pane
-        words = self.deliver(text(self, pane.id or "" if pane is not None else "answer"))
+        self._tell_copied(
+            self.deliver(text(self, (pane.id or "") if pane is not None else "answer"))
+        )
+
+    def _tell_copied(self, words: str) -> None:
         self.notify(words, title="Copy", timeout=4)
 
 

@@ -1,4 +1,4 @@
-"""Where the app is shown, if that is not the terminal of its process: a web page."""
+"""The place in which the app is shown, if it is not the terminal of its process: a web page."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def page(view: WorldView, *, lecture: bool = False) -> tuple[list[Line], int]:
 
 
 def _outlook(walk: Runner) -> Iterator[Line]:
-    """How to go on, or what has failed."""
+    """Lines on how to go on, or on what has failed."""
     if not walk.ok:
         failure = walk.results[-1].text(walk.scenario.path)
         yield from ([(_BAD, shown(row))] for row in failure.splitlines())
@@ -166,8 +166,10 @@ def _guided(lab: LabSession) -> Iterator[Line]:
             if task.id in lab.answers:
                 yield from lab_text.wrong_answer(result)
             yield [(_STRONG, shown(task.title or task.id))]
-            yield from lab_text.asked_lines(task)
-            if line := next_line(lab):
+            line = next_line(lab)
+            is_done = task.is_asked and not line
+            yield from lab_text.asked_lines(task, question_only=is_done)
+            if line:
                 yield [(_VERB, "  Tab writes  "), ("", shown(line))]
     yield []
     for task, result in zip(document.tasks, lab.latest.results, strict=True):

@@ -203,7 +203,7 @@ def _received(row: RecvRow | SharedRecvRow) -> tuple[Meaning, str]:
 
 
 def _needed(need: NeedRow | None) -> list[Content]:
-    """Why a receive is missing: an alarm, as a message found none or will find none."""
+    """The reason a receive is missing: an alarm, as a message found none or will find none."""
     if need is None:
         return []
     word, about = f"{need.due.partition(' ')[0]} needs a receive", click("explain", "RNR")
@@ -241,7 +241,7 @@ def completions(cq: CqRow, rows: Sequence[WcRow], qp: str, role: str, width: int
 
 
 def ended(row: WcRow | WqeRow) -> Meaning:
-    """How a work request ended, or what it does."""
+    """The end of a work request, or its progress."""
     return next(cell.meaning for cell in cells(row, only=("status",)))
 
 

@@ -48,7 +48,7 @@ Qpx = NextWR | None
 
 @dataclass(slots=True)
 class Target:
-    """Where at the peer: `remote=B.mr0[100]`, or the two numbers of it."""
+    """Memory of the peer: `remote=B.mr0[100]`, or the two numbers of it."""
 
     remote_addr: Address
     rkey: RKey
@@ -71,7 +71,7 @@ class Addition(Target):
 
 @dataclass(slots=True)
 class Eight(Target):
-    """Where an ATOMIC WRITE goes, and where its 8 bytes lie here."""
+    """Target of an ATOMIC WRITE, and the place of its 8 bytes here."""
 
     atomic_wr: ShortBuffer
 
@@ -101,7 +101,7 @@ class Header:
 
 @dataclass(slots=True)
 class Flushed(Target):
-    """Which bytes of the peer's memory a FLUSH is about, and how far they must have come."""
+    """Bytes of the peer's memory that a FLUSH is about, and how far they must have come."""
 
     flush_length: U32 = 0
     flush_type: Placement = Placement.GLOBAL

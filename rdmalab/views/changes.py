@@ -360,7 +360,7 @@ def _bytes(world: World, names: Names, before: Facts, after: Facts) -> Iterator[
 
 
 def _runs(old: bytes, new: bytes) -> Iterator[tuple[int, int]]:
-    """Where two pages differ; a gap of a few equal bytes does not part a difference."""
+    """Ranges in which two pages differ; a gap of a few equal bytes does not part a difference."""
     unlike = [n for n in range(PAGE) if old[n] != new[n]] if old != new else []
     start = last = None
     for n in unlike:

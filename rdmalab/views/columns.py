@@ -1,9 +1,11 @@
-"""How rows are shown: their columns are described once, beside their classes."""
+"""Columns of rows, described once, beside their classes."""
 
 from collections.abc import Callable, Container
 from dataclasses import KW_ONLY, dataclass
 from enum import Enum, auto
 from typing import Any, Generic, NamedTuple, TypeVar
+
+from rdmalab.hca.attributes import Fields
 
 R = TypeVar("R")
 
@@ -100,6 +102,14 @@ Column = Col[Any]
 
 COLUMNS: dict[type, tuple[Column, ...]] = {}
 """The columns of each class of rows, in the order in which they are shown."""
+
+
+def same_fields(cls: type, source: object, unset: object = None) -> Fields:
+    """Fields of a class of rows that an object has by the same name; unset: in place of None."""
+    found = {
+        name: getattr(source, name) for name in vars(cls)["__slots__"] if hasattr(source, name)
+    }
+    return {name: unset if value is None else value for name, value in found.items()}
 
 
 def describe(cls: type[R], *columns: Col[R]) -> None:

@@ -17,7 +17,7 @@ from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, WCFlags, WCOpcode
-from rdmalab.views import fmt, record_text
+from rdmalab.views import columns, fmt, record_text
 from rdmalab.views.columns import BRIEF, USUAL, Col, Gauge, Meaning, describe, words
 from rdmalab.world.world import World
 
@@ -218,22 +218,16 @@ _OF_DATAGRAM = ("src_qp", "slid", "sl", "dlid_path_bits")
 _DOUBTFUL = ("opcode", "byte_len", "imm_data", "invalidated_rkey", "wc_flags", *_OF_DATAGRAM)
 
 
-# By the name of the field of a CqRow: rows are made of all these, answers of one.
+# By the name of the field of a CqRow, but for fields that are those of the queue: rows are made of
+# all these, answers of one.
 _FACTS: dict[str, Callable[[Hca, Names, CompletionQueue], Any]] = {
     "name": lambda hca, names, cq: names.of(Thing(Noun.CQ, hca.node, cq.number)),
     "node": lambda hca, _n, _cq: hca.node,
-    "capacity": lambda _h, _n, cq: cq.capacity,
     "count": lambda _h, _n, cq: len(cq.cqes),
     "free": lambda _h, _n, cq: cq.capacity - len(cq.cqes),
-    "total": lambda _h, _n, cq: cq.total,
-    "dead": lambda _h, _n, cq: cq.dead,
-    "armed": lambda _h, _n, cq: cq.armed,
     "channel": lambda hca, names, cq: fmt.part_name(names, Noun.CHANNEL, hca.node, cq.channel),
-    "context": lambda _h, _n, cq: cq.context,
     "events": lambda hca, _n, cq: _unread_events(hca, cq),
-    "unacked": lambda _h, _n, cq: cq.unacked,
     "wc_flags": lambda _h, _n, cq: None if cq.fields is None else WcEx(cq.fields),
-    "reading": lambda _h, _n, cq: cq.reading,
     "next": lambda hca, names, cq: wc_row(hca, names, cq.cqes[0]) if cq.cqes else None,
     "last": lambda hca, names, cq: None if cq.last is None else wc_row(hca, names, cq.last),
 }
@@ -242,13 +236,14 @@ _FACTS: dict[str, Callable[[Hca, Names, CompletionQueue], Any]] = {
 def cq_row(world: World, names: Names, thing: Thing) -> CqRow:
     """One CQ; all its completions are `wc_rows`."""
     hca, cq = world.at(thing, CompletionQueue)
-    return CqRow(**{name: fact(hca, names, cq) for name, fact in _FACTS.items()})
+    made = {name: fact(hca, names, cq) for name, fact in _FACTS.items()}
+    return CqRow(**columns.same_fields(CqRow, cq) | made)
 
 
 def cq_field(world: World, names: Names, thing: Thing, name: str) -> object:
     """One field of the row; a condition that is asked after each event needs no other."""
     hca, cq = world.at(thing, CompletionQueue)
-    return _FACTS[name](hca, names, cq)
+    return _FACTS[name](hca, names, cq) if name in _FACTS else getattr(cq, name)
 
 
 def _unread_events(hca: Hca, cq: "CompletionQueue") -> int:
@@ -266,22 +261,9 @@ def wc_rows(world: World, names: Names, thing: Thing) -> list[WcRow]:
 def wc_row(hca: Hca, names: Names, cqe: Cqe) -> WcRow:
     """One completion of this node."""
     return WcRow(
-        wr_id=cqe.wr_id,
-        status=cqe.status,
-        opcode=cqe.opcode,
-        byte_len=cqe.byte_len,
-        imm_data=cqe.imm_data,
+        **columns.same_fields(WcRow, cqe) | {"wc_flags": WCFlags(cqe.wc_flags)},
         invalidated_rkey=cqe.imm_data,  # a union, in C
-        wc_flags=WCFlags(cqe.wc_flags),
-        qp_num=cqe.qp_num,
-        src_qp=cqe.src_qp,
-        slid=cqe.slid,
-        sl=cqe.sl,
-        dlid_path_bits=cqe.dlid_path_bits,
-        vendor_err=cqe.vendor_err,
-        at_ns=cqe.at_ns,
         qp=names.of(Thing(Noun.QP, hca.node, cqe.qp_num)),
-        is_send=cqe.is_send,
         undefined=_undefined(hca, cqe),
     )
 

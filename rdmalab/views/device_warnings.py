@@ -67,7 +67,7 @@ def looked_at(session: Session, records: list[Record], looks: WarningChecks) -> 
 
 
 def send_departs(moment: WarningContext) -> Iterator[str]:
-    """Where documents and devices differ for a send that was posted."""
+    """Differences of documents and devices for a send that was posted."""
     wqe = send_wqe_of(moment.record)
     if wqe.inline is None:
         yield from _zero_length(moment.hca, listed(wqe.wr))
@@ -112,7 +112,7 @@ def _fenced(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
 
 
 def recv_departs(moment: WarningContext) -> Iterator[str]:
-    """Where documents and devices differ for a receive that was posted."""
+    """Differences of documents and devices for a receive that was posted."""
     wqe = recv_wqe_of(moment.record)
     yield from _zero_length(moment.hca, listed(wqe.wr))
 

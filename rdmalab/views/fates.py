@@ -89,7 +89,7 @@ def _ends(records: Records, numbers: Sequence[int]) -> dict[int, int]:
 
 
 def _in_flight(world: World) -> dict[int, int]:
-    """When the packets on the cable arrive, by the record that sent them."""
+    """Times in ns at which the packets on the cable arrive, by the record that sent them."""
     heap = world.agenda.heap
     return {cause: at_ns for at_ns, _, door, _, _, cause in heap if door == Door.ARRIVAL}
 
@@ -148,7 +148,7 @@ _CHANGED = (*_GONE, Kind.CREATED, Kind.WINDOW_BOUND)
 
 
 def key_refusal(world: World, names: Names, number: int) -> str:
-    """Which test the rkey of a refused request failed; empty if keys of its node changed since.
+    """The test that the rkey of a refused request failed; empty if keys of its node changed since.
 
     number: of the record of the refusal.
     """
@@ -216,7 +216,7 @@ _MATTERS = (Kind.PACKET_SENT, Kind.WQE_STARTED, Kind.WENT_BACK, Kind.STATE_CHANG
 
 
 def sent_again(world: World, numbers: Sequence[int]) -> dict[int, Again]:
-    """Which of these packets are retransmissions, by the record that sent them.
+    """Retransmissions among these packets, by the record that sent them.
 
     A queue pair that went back sends what it has sent before: a request with the same PSN. Its
     first time is that which follows the start of the work request.

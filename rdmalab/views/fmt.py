@@ -258,7 +258,7 @@ def packet_words(packet: Packet | Frame) -> str:
 
 
 def reason(name: str) -> str:
-    """Why a packet was refused or dropped, or what a timer waits for, as a sentence."""
+    """The reason a packet was refused or dropped, or what a timer waits for, as a sentence."""
     row = REFUSALS.get(name) or DROPS.get(name)
     words = _TIMERS | MALFORMED
     return row.sentence if row else words.get(name.removeprefix("malformed: "), name)

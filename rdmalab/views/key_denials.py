@@ -1,4 +1,4 @@
-"""Which test of its key an access fails, in words, with the names and numbers of both sides."""
+"""The test of its key that an access fails, in words, with names and numbers of both sides."""
 
 from collections.abc import Callable
 from typing import NamedTuple

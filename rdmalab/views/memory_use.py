@@ -1,4 +1,4 @@
-"""Which bytes of the memory regions of a node were used last."""
+"""Bytes of the memory regions of a node that were used last."""
 
 from collections.abc import Callable
 from typing import NamedTuple

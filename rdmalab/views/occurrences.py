@@ -1,4 +1,4 @@
-"""Where a status, state, flag, errno or other word occurs in the session now.
+"""Occurrences of a status, state, flag, errno or other word in the session now.
 
 Only objects that exist, and of the past the newest part of the trace with the rare kinds before it:
 the time does not grow with the session. The newest comes first.
@@ -42,7 +42,7 @@ class OccurrenceRow:
 
 @dataclass(slots=True)
 class OccurrenceSearch:
-    """Where to look, and how many names a row has. cut: there is more past than was seen."""
+    """Session to search, and number of names in a row. cut: there is more past than was seen."""
 
     world: World
     names: Names
@@ -123,7 +123,7 @@ def of_attribute(search: OccurrenceSearch, name: str) -> Iterator[OccurrenceRow]
 
 
 def _on_device(hca: Hca, qp: QueuePair) -> str:
-    """How long this device waits for a response: ` (268.435 ms on mlx5)`."""
+    """The time that this device waits for a response: ` (268.435 ms on mlx5)`."""
     wait_ns = qp.path.answer_ns if qp.path is not None else None
     return "" if wait_ns is None else f" ({fmt.duration(wait_ns)} on {hca.profile.name})"
 
@@ -266,7 +266,7 @@ _OF_THE_RESPONDER = {AsyncEvent.COMM_EST, *(row.event for row in REFUSALS.values
 
 
 def of_event(search: OccurrenceSearch, event: AsyncEvent) -> Iterator[OccurrenceRow]:
-    """Where it was raised; those not yet read first."""
+    """Occurrences of an event; those not yet read first."""
     for node, hca in search.world.nodes.items():
         if count := sum(raised is event for raised, _ in hca.async_events):
             yield OccurrenceRow(f"{node} has {count} not yet read: get_async_event {node}")

@@ -57,7 +57,7 @@ class DeviceRow:
 
 @dataclass(slots=True)
 class UseRow:
-    """How many objects of a kind a device has room for, and has."""
+    """Number of objects of a kind that a device has room for, and has."""
 
     name: str
     used: int

@@ -240,7 +240,7 @@ class QueryContext:
         wanted: dict[str, object],
         matches: Callable[[Record, Mapping[str, object]], bool],
     ) -> int:
-        """How many records pass the filters, since a moment if they name one."""
+        """Number of records that pass the filters, since a moment if they name one."""
         since = wanted.get(SINCE)
         filters = {key: value for key, value in wanted.items() if key != SINCE}
         key = (what, *((k, type(plain(v)).__name__, v) for k, v in filters.items()))

@@ -16,6 +16,7 @@ from rdmalab.spec.states import MTU, MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import RNR_NS, answer_ns
 from rdmalab.views import fmt
+from rdmalab.views.columns import same_fields
 from rdmalab.views.wqes import RegionRow, region_row
 from rdmalab.wire.packet import LidFlow, gid_text
 from rdmalab.world.relations import exists, peer_node, peer_thing
@@ -159,20 +160,17 @@ class _Seen(NamedTuple):
         )
 
 
-# By the name of the field of a QpRow: rows are made of all these, answers of one.
+# By the name of the field of a QpRow. A field that is not here is that of the queue pair, or one of
+# its attributes as set, 0 if it never was.
 _FACTS: dict[str, Callable[[_Seen], Any]] = {
     "name": lambda it: it.name,
-    "node": lambda it: it.hca.node,
     "qp_num": lambda it: it.qp.number,
-    "qp_type": lambda it: it.qp.qp_type,
-    "state": lambda it: it.qp.state,
     "pd": lambda it: it.part(Noun.PD, it.qp.pd),
     "send_cq": lambda it: it.part(Noun.CQ, it.qp.send_cq),
     "recv_cq": lambda it: it.part(Noun.CQ, it.qp.recv_cq),
     "srq": lambda it: it.part(Noun.SRQ, it.qp.srq),
     "xrcd": lambda it: it.part(Noun.XRCD, it.qp.xrcd),
     "rq_empty": lambda it: _is_rq_empty(it.qp),
-    "sq_sig_all": lambda it: it.qp.sq_sig_all,
     "cap": lambda it: CapRow(**dataclasses.asdict(it.qp.told_cap)),
     "peer": lambda it: _peer(it.world, it.names, it.qp),
     "dest_node": lambda it: peer_node(it.world, it.qp) if _path(it.qp) else "",
@@ -189,16 +187,9 @@ _FACTS: dict[str, Callable[[_Seen], Any]] = {
     "rnr_timer": lambda it: it.timer(it.qp.comp.rnr_until_ns),
     "ack_timer": lambda it: it.timer(_ack_due(it.qp)),
     "path_mtu": lambda it: _path_mtu(it.qp),
-    "timeout": lambda it: it.qp.attr.timeout or 0,
     "timeout_ns": lambda it: _timeout_ns(it.hca, it.qp),
-    "retry_cnt": lambda it: it.qp.attr.retry_cnt or 0,
-    "rnr_retry": lambda it: it.qp.attr.rnr_retry or 0,
-    "min_rnr_timer": lambda it: it.qp.attr.min_rnr_timer or 0,
     "min_rnr_timer_ns": lambda it: RNR_NS[(it.qp.attr.min_rnr_timer or 0) & 0x1F],
-    "max_rd_atomic": lambda it: it.qp.attr.max_rd_atomic or 0,
-    "max_dest_rd_atomic": lambda it: it.qp.attr.max_dest_rd_atomic or 0,
     "qp_access_flags": lambda it: Access(it.qp.attr.qp_access_flags or 0),
-    "qkey": lambda it: it.qp.attr.qkey or 0,
     "groups": lambda it: " ".join(map(gid_text, groups_of(it.hca, it.qp))),
     "slid": lambda it: _lids(_path(it.qp))[0],
     "dlid": lambda it: _lids(_path(it.qp))[1],
@@ -220,12 +211,16 @@ def _seen(world: World, names: Names, thing: Thing) -> _Seen:
 def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
     """One QP; its work requests are rows of `wqes`."""
     seen = _seen(world, names, thing)
-    return QpRow(**{name: fact(seen) for name, fact in _FACTS.items()})
+    as_set = same_fields(QpRow, seen.qp.attr, 0) | same_fields(QpRow, seen.qp)
+    return QpRow(**as_set | {name: fact(seen) for name, fact in _FACTS.items()})
 
 
 def qp_field(world: World, names: Names, thing: Thing, name: str) -> object:
     """One field of the row; a condition that is asked after each event needs no other."""
-    return _FACTS[name](_seen(world, names, thing))
+    seen = _seen(world, names, thing)
+    if name in _FACTS:
+        return _FACTS[name](seen)
+    return getattr(seen.qp, name) if hasattr(seen.qp, name) else getattr(seen.qp.attr, name) or 0
 
 
 def _is_rq_empty(qp: QueuePair) -> bool:
@@ -264,7 +259,7 @@ def sq_row(hca: "Hca", qp: QueuePair, name: str) -> QueueRow:
 
 
 def _failed(hca: "Hca", qp: QueuePair, cq: int, oldest: int, *, is_send: bool) -> int:
-    """How many requests in the slots of a queue have an error CQE that waits to be polled.
+    """Number of requests in the slots of a queue with an error CQE that waits to be polled.
 
     oldest: the serial of the first slot; an older CQE is of the time before a reset.
     """

@@ -112,7 +112,7 @@ def tape_row(
 
 
 def _asked(history: History, end: int, cells: int) -> list[int]:
-    """How many commands were given in each cell."""
+    """Number of commands that were given in each cell."""
     journal = history.branch.journal
     bounds = [journal.before(_first_event(cell, end, cells)) for cell in range(cells)]
     bounds.append(journal.before(end + 1))
@@ -163,7 +163,7 @@ def _line(history: History) -> list[tuple[str, TimePoint]]:
 
 
 def _fork(history: History, branch: Branch) -> MarkRow | None:
-    """Where a branch leaves this one, or this one left its parent."""
+    """Mark at which a branch leaves this one, or this one left its parent."""
     ours = history.branch
     if branch is ours and branch.parent:
         other = branch.parent

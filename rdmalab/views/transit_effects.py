@@ -8,7 +8,7 @@ from rdmalab.views import fmt
 
 
 class Origin(IntEnum):
-    """How a packet came to be on the cable."""
+    """The origin of a packet on the cable."""
 
     SENT = auto()
     COPIED = auto()  # by a fault: the sender knows nothing of it

@@ -1,4 +1,4 @@
-"""When work requests were posted and completed, also after their slots are free."""
+"""Times at which work requests were posted and completed, also after their slots are free."""
 
 from typing import NamedTuple
 

@@ -188,7 +188,7 @@ def wqe_rows(world: World, thing: Thing) -> list[WqeRow]:
 
 
 def _ended(world: World, qp: QueuePair) -> dict[int, WCStatus]:
-    """How the sends ended whose completions wait to be polled."""
+    """Statuses of the sends whose completions wait to be polled, by serial."""
     cq = world.nodes[qp.node].cqs.items.get(qp.send_cq)
     cqes = cq.cqes if cq is not None else ()
     return {c.serial: c.status for c in cqes if c.is_send and c.qp_num == qp.number}

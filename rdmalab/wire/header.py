@@ -1,4 +1,4 @@
-"""How a header is declared: names and bits. Lengths, offsets, packing and legends are derived."""
+"""Declaration of a header: names and bits. Lengths, offsets, packing and legends are derived."""
 
 from dataclasses import dataclass
 from typing import (
@@ -13,7 +13,7 @@ from typing import (
 
 
 class Bits(NamedTuple):
-    """How wide a field is on the wire."""
+    """Width of a field on the wire, in bits."""
 
     width: int
 

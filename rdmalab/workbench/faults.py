@@ -72,7 +72,7 @@ class Which:
 
 @dataclass(slots=True)
 class Amounts:
-    """How many packets, how long, how fast."""
+    """Number of packets, time and rate."""
 
     which: Which
     by_ns: int | None

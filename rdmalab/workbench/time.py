@@ -123,7 +123,9 @@ def step(
 def run(session: Session, duration: Duration | None = None) -> RunControl:
     """Run until no packet, timer or program is pending, or for a duration.
 
-    ^C stops the run. Its limits are a million events and a day of virtual time.
+    Without a duration it also ends where all that is left are RNR retries without limit
+    (rnr_retry=7), which only a call can end. ^C stops the run. Its limits are a million events and
+    a day of virtual time.
 
     Example: run 100us
     """

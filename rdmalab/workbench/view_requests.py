@@ -67,7 +67,7 @@ describe(
 
 @dataclass(slots=True)
 class Which:
-    """How many rows, and which packets."""
+    """Number of rows, and filter of packets."""
 
     last: Annotated[int, Range(1, 1000)] | None = None
     opcode: Annotated[str, OneOf(PACKETS)] = ""

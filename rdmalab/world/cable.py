@@ -31,12 +31,12 @@ class Cable:
     next_fault: int = 1
 
     def occupies_ns(self, packet: Packet) -> int:
-        """How long the packet keeps the sending port busy, in ns."""
+        """Time that the packet keeps the sending port busy, in ns."""
         # Rounded up: a port is never free before the last bit has left.
         return -(wire_length(packet) * -_BYTE_NS // self.rate_bps)
 
     def frame_occupies_ns(self, frame: Frame) -> int:
-        """How long a frame keeps the sending port busy, in ns."""
+        """Time that a frame keeps the sending port busy, in ns."""
         return -(len(frame.octets) * -_BYTE_NS // self.rate_bps)
 
     def carry(self, transit: "Transit") -> None:

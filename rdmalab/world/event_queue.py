@@ -10,7 +10,7 @@ from rdmalab.world.trace import Trace
 
 
 class Door(IntEnum):
-    """Which door of a node an entry opens."""
+    """The door of a node that an entry opens."""
 
     PORT = 0
     ARRIVAL = 1
@@ -151,6 +151,9 @@ class EventQueue:
         return sorted([*self.heap, *wishes])
 
     def next_ns(self) -> int | None:
-        """When the next entry is due; None when nothing is scheduled."""
-        first = (self.heap[0] if self.heap else None, self._first_timer())
-        return min((entry[0] for entry in first if entry is not None), default=None)
+        """Time at which the next entry is due, in ns; None when nothing is scheduled."""
+        timer = self._first_timer() if self.armed else None
+        if not self.heap:
+            return timer[0] if timer is not None else None
+        at_ns = self.heap[0][0]
+        return at_ns if timer is None else min(at_ns, timer[0])

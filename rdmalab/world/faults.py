@@ -30,7 +30,7 @@ _BYTE_NS = 8 * 1_000_000_000  # at one bit per second
 
 @dataclass(slots=True)
 class Match:
-    """Which packets: every field that is given must fit.
+    """Filter of packets: every field that is given must fit.
 
     qp: (node, number) of the queue pair that sent it or that it is for, the node empty for any;
     qp_text: the same in words. Of the fitting ones, counted from 1: nth, from there on (or from

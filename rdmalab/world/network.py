@@ -23,7 +23,7 @@ _ACTIVE = PortState.ACTIVE
 _NOT_ACTIVE, _DOWN = "the port is not ACTIVE", "the port is down"
 NO_ADDRESS = "no port has this address"
 NEVER_LEFT = (_NOT_ACTIVE, _DOWN)
-"""Why a packet is lost before it is on the cable."""
+"""Reasons of a packet that is lost before it is on the cable."""
 
 # The packet that was sent, and why nothing can be read in the bytes that arrived.
 Garbage = tuple[Packet | Frame, str]

@@ -1,4 +1,4 @@
-"""Which object belongs to which: peers, nodes of addresses, objects that exist."""
+"""Relations between objects: peers, nodes of addresses, objects that exist."""
 
 from collections.abc import Iterator
 

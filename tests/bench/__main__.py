@@ -44,7 +44,7 @@ RATIOS: dict[str, tuple[Callable[[Seconds], float], float, str]] = {
 
 BARS = {key: f"{side} {bar}" for key, (_, bar, side) in RATIOS.items()} | {
     key: f"{side} {bar}"
-    for ratios_of in (history, long, programs, reasons, screen)
+    for ratios_of in (grading, history, long, programs, reasons, screen)
     for key, (bar, side) in ratios_of.RATIOS.items()
 }
 
@@ -63,8 +63,8 @@ def main() -> int:
     chosen = parser.parse_args()
     result: dict[str, object] = {
         **ratios(measure(chosen.repetitions)), **history.measure(), **long.measure(),
-        **programs.measure(), **reasons.measure(), **screen.measure(), **start.information(),
-        **book.information(), **grading.information(), **page.information(),
+        **programs.measure(), **reasons.measure(), **screen.measure(), **grading.measure(),
+        **start.information(), **book.information(), **grading.information(), **page.information(),
     }  # fmt: skip
     if chosen.json:
         sys.stdout.write(json.dumps(result, indent=2) + "\n")

@@ -39,6 +39,7 @@ _NEVER = 10**12
 SCREEN = (120, 40)
 RUNS = 5
 _RUN_EVENTS = 300_000
+_RUN = "run 10000s"  # without a time it ends when it sees that the retries have no limit
 _ENDLESS = "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64]"  # B has no receive
 _MB = 1024  # kB of ru_maxrss
 
@@ -160,7 +161,7 @@ def _without_screen() -> float:
         lab.do(line)
     lab.session.max_events = _RUN_EVENTS
     gc.collect()  # what the run before left behind is not cleared away in this one
-    return _timed(lambda: lab.do("run"))
+    return _timed(lambda: lab.do(_RUN))
 
 
 async def _with_screen() -> float:
@@ -174,7 +175,7 @@ async def _with_screen() -> float:
         model.session.max_events = _RUN_EVENTS
         gc.collect()
         first, start = main.frames, time.process_time()
-        app.say("run")
+        app.say(_RUN)
         while not model.conversation.running:
             await asyncio.sleep(0)
         while model.conversation.running:  # what is said of it in the end is no part of the run

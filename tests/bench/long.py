@@ -62,7 +62,7 @@ class App:
 
     def run(self, events: int) -> None:
         """Start a run, and wait until so many events have happened."""
-        self.terminal.send(b"run\r")
+        self.terminal.send(b"run 10000s\r")
         self.terminal.wait_until(lambda rows: _event(rows) >= events, _LONGEST_S, "event")
 
     def stop(self) -> float:
@@ -115,7 +115,7 @@ def in_the_engine(millions: int) -> float:
         lab.do(line)
     before = peak_kb() / 1024
     lab.session.max_events = millions * MILLION
-    lab.do("run")
+    lab.do("run 10000s")
     assert lab.session.world.event >= millions * MILLION
     return (peak_kb() / 1024 - before) / millions
 

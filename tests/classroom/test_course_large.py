@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from pathlib import Path
 
@@ -62,22 +63,28 @@ def graded(folder: Path, *words: str) -> str:
     return ended.stderr
 
 
-def killed(folder: Path, after: int) -> int:
+def wait_for_rows(folder: Path, count: int) -> bytes:
+    """The grades that are kept, as soon as there are so many; after two minutes what there is."""
+    ledger = folder / "marks/grades.jsonl"
+    deadline = time.monotonic() + 120
+    text = b""
+    while time.monotonic() < deadline and text.count(b"\n") < count:
+        text = ledger.read_bytes() if ledger.exists() else b""
+        time.sleep(0.01)
+    return text
+
+
+def killed(folder: Path, after: int, *words: str) -> int:
     """Begin to grade, and kill all processes after so many grades; returns how many are kept."""
     child = subprocess.Popen(
-        command("grade", "--jobs", "2"), cwd=folder, start_new_session=True,
+        command("grade", *(words or ("--jobs", "2"))), cwd=folder, start_new_session=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
-    ledger = folder / "marks/grades.jsonl"
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and child.poll() is None:
-        if ledger.exists() and ledger.read_bytes().count(b"\n") >= after:
-            break
-        time.sleep(0.01)
+    wait_for_rows(folder, after)
     os.killpg(child.pid, signal.SIGKILL)
     child.wait()
-    return ledger.read_bytes().count(b"\n")
+    return (folder / "marks/grades.jsonl").read_bytes().count(b"\n")
 
 
 def found(made: CourseFolder) -> dict[str, dict[str, str]]:
@@ -136,10 +143,24 @@ def test_a_course_of_three_labs(tmp_path: Path) -> None:
 def test_the_same_on_a_cluster(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     made, scores = filled(tmp_path, ON_CLUSTER)
+    works = list((tmp_path / "downloads").rglob("*.yaml"))
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
     ) as cluster:
-        graded(tmp_path, "--cluster", cluster.scheduler_address)
+        address = cluster.scheduler_address
+        # The course is killed in the middle, and then one of the workers beside the second start.
+        kept = killed(tmp_path, len(works) // 5, "--cluster", address)
+        assert len(works) // 5 <= kept < len(works)
+        assert not (tmp_path / "marks/gradebook.csv").exists()
+        victim = next(iter(cluster.workers.values())).process.process
+        with ThreadPoolExecutor(1) as beside:
+            ending = beside.submit(graded, tmp_path, "--cluster", address)
+            wait_for_rows(tmp_path, kept + len(works) // 5)
+            assert not ending.done()
+            os.kill(victim.pid, signal.SIGKILL)
+            ending.result()
+        assert len(keys(made)) == len(set(keys(made))) == len(works)
+        assert found(made) == scores
         rows = (tmp_path / "remarks.csv").read_text()
         marked = rows.replace(",essay,,,", ",essay,2,Good.,")
         (tmp_path / "remarks.csv").write_text(marked)

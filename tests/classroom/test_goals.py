@@ -86,6 +86,13 @@ def test_ever_never_and_always_agree(lines: list[str], question: str) -> None:
         assert ever
 
 
+def test_a_goal_over_time_whose_name_is_bound_to_nothing_is_not_met() -> None:
+    task = "  - {id: a, points: 1, bind: {q: A.cq0.last.qp}, goal: [never: '%{q}.state == ERR']}\n"
+    nothing, sent = (graded(text_of(task), *lines).results[0] for lines in ((), WELL))
+    assert nothing.wrong == ["%{q}.state == ERR: %{q} names nothing in this world"]
+    assert (nothing.passed, sent.passed) == (False, True)
+
+
 def test_a_name_is_bound_in_the_finished_world() -> None:
     tasks = (
         "  - {id: a, points: 1, bind: {q: A.cq0.last.qp}, goal: ['%{q}.state == RTS']}\n"

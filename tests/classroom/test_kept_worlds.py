@@ -3,15 +3,27 @@
 import random
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 
+import pytest
+
+from rdmalab.classroom import goals
 from rdmalab.classroom.exercise import Exercise, RuleBroken
+from rdmalab.classroom.grading import Item, grade_submission
 from rdmalab.classroom.kept_worlds import KeptWorlds
-from rdmalab.classroom.lab_file import LabFile
+from rdmalab.classroom.lab_file import LabFile, loads
+from rdmalab.classroom.owner import given
+from rdmalab.classroom.public import published
 from rdmalab.classroom.trust import everything_right
-from tests.classroom.labs import FOLDER, RECV, SEND, loaded, text_of
+from rdmalab.session.branch import TimePoint
+from rdmalab.session.history import History
+from rdmalab.vocabulary import VOCABULARY
+from tests.classroom.labs import FOLDER, RECV, SEND, loaded, plain_lab, text_of
 from tests.each import a_tenth, each
+from tests.shell.prompts import Prompt
 
 LABS = sorted(path.name.removesuffix(".lab.yaml") for path in FOLDER.glob("*.lab.yaml"))
+EVENTS = 3_000  # that a work may use here
 DETOURS = ("step 3", "back 2", "run 3us", "goto 99999", "back 1", "run 1us")
 
 
@@ -39,6 +51,63 @@ def test_the_grade_is_that_of_the_lines_played_again(name: str) -> None:
             if detours:
                 graded_twice(lab)
         graded_twice(lab)
+
+
+@each("name", a_tenth(LABS))
+def test_marks_at_the_prompt_are_those_of_the_grader(name: str, tmp_path: Path) -> None:
+    """Students have the file of `publish --live`; the grader has the instructor's and their file.
+
+    Each solution is typed line by line, also with an endless run that was undone.
+    """
+    text = (FOLDER / f"{name}.lab.yaml").read_text()
+    lab = loads(text, name, VOCABULARY, student="s1")
+    handout, work = tmp_path / "handout.lab.yaml", tmp_path / "work.yaml"
+    handout.write_text(published(lab, live=True))
+    right = everything_right(lab)
+    assert lab.document.solutions is not None
+    for number, solution in enumerate(
+        (*lab.document.solutions.accept, *lab.document.solutions.reject)
+    ):
+        prompt = Prompt(f"load {handout} student=s1", *solution.lines, width=200)
+        if number % 2:
+            prompt.ask("run 9s", "goto @start", *solution.lines)
+        prompt.ask(*(f'answer {task} "{answer}"' for task, answer in right.items()), "task")
+        open_lab = prompt.conversation.exercise
+        assert open_lab is not None
+        live = {each.id: each for each in open_lab.latest.results}
+        prompt.ask(f"submit {work}")
+        graded = grade_submission(Item(text, name, work.read_text(), "w.yaml", given("s1")))
+        marks = {each.id: (each.passed, each.score) for each in graded.results if not each.hidden}
+        assert marks, solution.name
+        assert {each: (live[each].passed, live[each].score) for each in marks} == marks, (
+            solution.name
+        )
+
+
+@each("name", ["by-hand", "counter", "rnr-budget"])
+def test_a_work_that_has_used_all_events_is_replayed_once(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread that never ends: the first grade goes through its events once, the next not."""
+    rules = ("rules:", f"rules:\n  limits: {{events: {EVENTS}}}")
+    lab = Exercise(plain_lab(tmp_path, name, rules), student="s1")
+    for line in ("program A.p lines={ loop; sleep 10ns; end }", "run 9s"):
+        lab.do(line)
+    assert lab.session.history.here.event == lab.work.played.start.event + EVENTS
+    replayed: list[int] = []
+    next_event = goals._next_event
+
+    def counted(history: History, end: TimePoint) -> int:
+        done = next_event(history, end)
+        replayed.extend([done] if history is lab.session.history else [])
+        return done
+
+    monkeypatch.setattr(goals, "_next_event", counted)
+    lab.grade()
+    assert 0 < len(replayed) <= EVENTS
+    replayed.clear()
+    graded_twice(lab)
+    assert not replayed
 
 
 TASKS = (

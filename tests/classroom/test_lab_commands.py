@@ -156,6 +156,7 @@ def test_check_takes_a_folder_and_says_what_ways_without_work_get(
     for way in ("apply alone gets 0%", "memory writes alone gets 0%", "an honest guess gets 10%",
                 "every choice tried until it is right gets 20%"):  # fmt: skip
         assert way in answer.out
+    assert "warning: every choice tried until it is right gets 20%, more than" in answer.out
     assert "14 grades, 0 not as declared" in answer.err
     for bar, code in ((19, Exit.FAILED), (20, Exit.WELL)):
         Path("y.lab.yaml").write_text(TEMPLATE.replace("tasks:", f"bars: {{tried: {bar}}}\ntasks:"))
@@ -280,6 +281,21 @@ def test_a_download_of_a_course(
     names = {file.name for file in (tmp_path / "m/reports").iterdir()}
     assert names == {"s1.txt", "s2.txt", "s3.txt", "s4.txt", "Kim-Zoe.txt"}
     assert "foreign: the work names s1" in (tmp_path / "m/reports/s3.txt").read_text()
+
+
+def test_reports_that_cannot_be_written_are_an_error_of_one_line(
+    lab: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("s9.yaml").write_text(handed_in("s9", "run 1us"))
+    (tmp_path / "marks").mkdir()
+    (tmp_path / "marks/reports").write_text("a file where the folder belongs")
+    assert main(["grade", str(lab), "s9.yaml", "--out", "marks", "--jobs", "1"]) == Exit.USAGE
+    assert "marks/reports/s9.txt cannot be written: " in capsys.readouterr().err
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "marks/grades.csv").unlink()
+    (tmp_path / "marks/grades.csv").symlink_to(tmp_path / "fifo")
+    assert main(["grade", str(lab), "s9.yaml", "--out", "marks", "--jobs", "1"]) == Exit.USAGE
+    assert "grades.csv cannot be written: a FIFO, not a regular file" in capsys.readouterr().err
 
 
 def test_late_and_double_works(

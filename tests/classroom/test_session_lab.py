@@ -1,14 +1,18 @@
 """A lab that is made of a session passes `lab check`, and asks for what has happened."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from rdmalab.classroom import trust
+from rdmalab.classroom.model import Bars
 from rdmalab.classroom.session_lab import NoLab, lab_of, lines_of
 from rdmalab.cli import Exit, main
 from rdmalab.scenario.source import FileError
-from tests.classroom.labs import loaded
+from rdmalab.vocabulary import VOCABULARY
+from tests.classroom.labs import loaded, passed
 from tests.shell.prompts import Prompt
 
 SESSIONS = {
@@ -51,7 +55,7 @@ SESSIONS = {
         use rc_pair
         post_recv B.qp0 sg=B.mr0[0:64]
         program A.tx lines={post_send A.qp0 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED; poll A.cq0}
-        run until idle
+        run 1ms
     """,
 }
 
@@ -65,7 +69,7 @@ def test_a_lab_of_a_session_is_one_that_check_accepts(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("typed.lines").write_text(text_of(name).replace("run until idle", "run 1ms"))
+    Path("typed.lines").write_text(text_of(name))
     assert main(["lab", "new", "mine", "--from-session", "typed.lines"]) == Exit.WELL
     assert main(["check", "mine.lab.yaml"]) == Exit.WELL
     code = main(["lab", "check", "mine.lab.yaml", "--students", "2"])
@@ -82,11 +86,46 @@ def test_goals_are_completions_bytes_states_and_refusals() -> None:
         for name in ("a message", "a retry that fails", "a full queue and a fault")
     }
     assert tasks["a message"]["bytes"] == ['B.mr0[0:5] == "hello"']
-    assert "B.cq0.total(status=SUCCESS) >= 1" in tasks["a message"]["completions"]
+    assert tasks["a message"]["completions"] == [
+        "B.cq0.total(status=SUCCESS, opcode=RECV, byte_len=16) >= 1",
+        "A.cq0.total(status=SUCCESS, opcode=SEND) >= 1",
+        "wire.count(opcode=SEND_ONLY, from=A, length=16) >= 1",
+    ]
     failed = tasks["a retry that fails"]
-    assert failed["completions"] == ["A.cq0.total(status=RNR_RETRY_EXC_ERR) >= 1"]
+    assert failed["completions"] == [
+        "A.cq0.total(status=RNR_RETRY_EXC_ERR) >= 1",
+        "wire.count(opcode=SEND_ONLY, from=A, length=16) >= 1",
+    ]
     assert failed["states"] == ["A.qp0.state == ERR"]
     assert "refused" in tasks["a full queue and a fault"]
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_ways_without_work_get_no_more_than_a_guess_and_no_bar_allows_more(name: str) -> None:
+    text = lab_of(lines_of(text_of(name), "x"), "mine")
+    assert loaded(text).document.bars == Bars()
+    guess = trust.guessed(text, "x", VOCABULARY, ["1"])
+    found = trust.figures(text, "x", VOCABULARY, ["1"], guess)
+    assert [each.wrong for each in found] == [""] * len(trust.WAYS)
+
+
+@pytest.mark.parametrize(
+    "cheat",
+    [
+        ('write B.mr0[0:5] "hello"',),
+        ("program B.p lines={ write B.mr0[0:5] hello }", "run 1us"),
+        ("post_recv B.qp0 sg=B.mr0[0:64]", "post_send A.qp0 opcode=SEND flags=SIGNALED", "run 1ms"),
+        ("modify_qp A.qp0 state=ERR", "modify_qp B.qp0 state=ERR"),
+    ],
+)
+def test_bytes_of_the_application_and_empty_messages_reach_no_goal(cheat: Sequence[str]) -> None:
+    """A line of the session writes, so that `write` is allowed, and not into what B receives."""
+    written_later = text_of("a message").replace(
+        "post_recv", 'post_recv B.qp0\nwrite A.mr0[9:10] "x"\npost_recv', 1
+    )
+    for session in (text_of("a message"), written_later):
+        text = lab_of(lines_of(session, "x"), "mine")
+        assert not any(passed(text, *cheat)), text
 
 
 def test_the_world_is_what_was_made_before_the_first_request() -> None:

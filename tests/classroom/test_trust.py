@@ -5,6 +5,7 @@ from rdmalab.classroom.trust import (
     COPIED,
     HANDOUT,
     TRIED,
+    WAYS,
     WRITTEN,
     Figure,
     figures,
@@ -87,9 +88,7 @@ def test_above_its_bar_a_way_is_wrong() -> None:
 
 def test_where_a_lab_sets_no_bar_lines_without_work_get_no_more_than_a_guess() -> None:
     found = figures(TEMPLATE, "x", VOCABULARY, ["1"], 0.1)
-    assert {each.way: each.bar for each in found if each.is_guess} == {
-        APPLIED: 10, WRITTEN: 10, HANDOUT: 10,
-    }  # fmt: skip
+    assert {each.way: each.bar for each in found if each.is_guess} == dict.fromkeys(WAYS, 10)
     assert Figure(WRITTEN, 1, 10, is_guess=True).wrong == (
         "memory writes alone gets 100%, more than the 10 % of an honest guess: mend the goals, or"
         " allow it by bars: {written: 100}"
@@ -97,6 +96,29 @@ def test_where_a_lab_sets_no_bar_lines_without_work_get_no_more_than_a_guess() -
     bars = TEMPLATE.replace("tasks:", "bars: {written: 9}\ntasks:")
     written = {each.way: each for each in figures(bars, "x", VOCABULARY, ["1"], 0.1)}[WRITTEN]
     assert (written.bar, written.is_guess) == (9, False)
+
+
+def test_a_copy_and_choices_that_can_be_tried_are_a_warning_where_no_bar_allows_them() -> None:
+    """What to write is named; written, there is no warning, and above a bar it is an error."""
+    found = {each.way: each for each in figures(TEMPLATE, "x", VOCABULARY, ["1", "2"], 0.1)}
+    assert not any(each.wrong for each in found.values())
+    assert found[TRIED].warning == (
+        "every choice tried until it is right gets 20%, more than the 10 % of an honest guess:"
+        " write tries: 1 in answer-of-b, or allow it by bars: {tried: 20}"
+    )
+    assert found[COPIED].warning.endswith(
+        "let the goals ask for params of many values, write shuffle: true in answer-of-b, or allow"
+        f" it by bars: {{copied: {round(100 * found[COPIED].share)}}}"
+    )
+    assert [way for way, each in found.items() if each.warning] == [COPIED, TRIED]
+    for change in ("    tries: 1\n    choice:", "    judged: grader\n    choice:"):
+        mended = TEMPLATE.replace("    choice:", change, 1)
+        (tried,) = (f for f in figures(mended, "x", VOCABULARY, ["1"], 0.1) if f.way == TRIED)
+        assert not tried.warning, change
+    for percent, wrong in ((20, False), (19, True)):
+        allowed = TEMPLATE.replace("tasks:", f"bars: {{tried: {percent}}}\ntasks:")
+        (tried,) = (f for f in figures(allowed, "x", VOCABULARY, ["1"], 0.1) if f.way == TRIED)
+        assert (tried.warning, bool(tried.wrong)) == ("", wrong)
 
 
 def test_a_lab_without_points_or_solutions_has_no_figure() -> None:

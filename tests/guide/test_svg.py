@@ -58,7 +58,7 @@ def test_dashes_know_how_long_a_round_corner_is() -> None:
 
 def test_every_colour_is_used_by_day_and_by_night() -> None:
     day, _, night = svg.style().partition("@media")
-    for name, ink in INKS.items():
+    for name, ink in INKS.items() - {("violet", INKS["violet"])}:  # that of charts
         assert ink.day in day, name
         assert ink.night in night, name
     assert not re.search(r"\$\w", svg.style())

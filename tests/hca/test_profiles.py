@@ -296,6 +296,20 @@ def inline_capacity(profile: Profile) -> Any:
     return cap.max_send_sge, cap.max_inline_data
 
 
+def inline_room(profile: Profile) -> Any:
+    """Of no, of 60, 64 and 220 bytes; the WQE of an RC request begins with 192 bytes."""
+    caps = [Capacity(5, 8, 2, 2, inline) for inline in (0, 60, 64, 220)]
+    return [Pair(profile=profile, cap=cap).a.qp.cap.max_inline_data for cap in caps]
+
+
+def inline_beyond_a_wqe(profile: Profile) -> Any:
+    wide = replace(profile, caps=replace(profile.caps, max_inline_data=2_000))
+    try:
+        return Pair(profile=wide, cap=Capacity(5, 8, 2, 2, 829)).a.qp.cap.max_inline_data
+    except Refused as refusal:
+        return refusal.rule, refusal.legal
+
+
 def send_slots(profile: Profile) -> Any:
     """WRITEs through a queue of 4, unsignaled, then flushed; none of them polled."""
     pair = Pair(profile=profile, cap=Capacity(max_send_wr=4, max_recv_wr=4))
@@ -1049,6 +1063,10 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("cq_srq_rounding",         Rounding.POWER_LESS_ONE, cq_capacity, (5, 5, 8), (7, 7, 15)),
     ("cq_srq_rounding",         Rounding.POWER_LESS_ONE, srq_capacity, (4, 8), (7, 15)),
     ("inline_bytes_per_sge",    16,         inline_capacity,   (2, 60), (3, 60)),
+    ("send_wqe_headers",        {QPType.RC: 192}, inline_room,
+        [0, 60, 64, 220], [60, 60, 124, 252]),
+    ("send_wqe_headers",        {QPType.RC: 192}, inline_beyond_a_wqe,
+        829, ("qp-cap", "max_inline_data takes 0..828")),
     ("slots_freed",             SlotsFreed.EXECUTED, send_slots,
         (1, 2, 3, 4, True), (0, 0, 0, 0, False)),
     ("slots_freed",             SlotsFreed.EXECUTED, recv_slots, [4, 4], [3, 0]),

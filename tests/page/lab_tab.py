@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 90.0
 SIZE = (1180, 760)
-_TEXT = """
+TEXT = """
 (() => {
   const t = globalThis.page?.terminal, b = t?.buffer.active;
   return Array.from({length: t?.rows ?? 0}, (_, y) =>
@@ -48,7 +48,7 @@ class LabTab(Browser):
     # ------------------------------------------------------------------ what is seen
     @property
     def text(self) -> str:
-        return str(self.ask(_TEXT))
+        return str(self.ask(TEXT))
 
     def until(self, wanted: str | Callable[[str], bool]) -> str:
         """The letters of the terminal, when they have a text, or fulfil a condition."""

@@ -1,16 +1,24 @@
-"""What outlives a page: reload, SIGKILL of the browser, two tabs, no network, a frame elsewhere."""
+"""What outlives a page: reload, SIGKILL of the browser, two tabs, no network; and frames."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from rdmalab import disk
+from rdmalab.book.build import build
+from rdmalab.book.catalogue import catalogue
+from rdmalab.book.try_here import LabSite
+from rdmalab.page.site import MARK
+from rdmalab.scenario.files import lessons_folder
+from tests.book.conftest import Inline
 from tests.each import ALL
 from tests.page.conftest import needs_a_browser
-from tests.page.lab_tab import LabTab
+from tests.page.lab_tab import TEXT, LabTab
 from tests.page.serving import Site
 
 if TYPE_CHECKING:
@@ -19,6 +27,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.slow, needs_a_browser]
 KILLS = 20 if os.environ.get(ALL) else 2
 KILLED_AFTER_S = 0.3
+IN_FRAME = TEXT.replace("globalThis", "document.querySelector('iframe')?.contentWindow")
 
 
 @pytest.fixture
@@ -100,6 +109,35 @@ def test_a_page_of_another_host_shows_a_lesson_in_a_frame(
             tab.call("Page.navigate", url=other.address.replace("127.0.0.1", "localhost"))
             tab.turn_into_frame()
             tab.until("A SEND meets an empty receive queue")
+            assert tab.errors == []
+        finally:
+            tab.close()
+
+
+@pytest.mark.parametrize("is_elsewhere", [False, True], ids=["below the lab", "elsewhere"])
+def test_a_lesson_of_the_book_is_tried_in_its_page(
+    site_folder: Path, profile: Path, tmp_path: Path, *, is_elsewhere: bool
+) -> None:
+    """The policies of both pages admit the frame; the lab in it has loaded the lesson."""
+    lesson = str(lessons_folder() / "err/rnr-retry-exceeded.rdmalab.yaml")
+    folder = tmp_path / "site"
+    shutil.copytree(site_folder, folder, copy_function=os.link)
+    with Site(folder) as site:
+        lab = LabSite(site.address if is_elsewhere else "../")
+        book = build(catalogue([lesson]), Inline(), site=lab)  # type: ignore[arg-type]
+        disk.write_tree(folder / "book", book.files, MARK)
+        base = site.address.replace("127.0.0.1", "localhost") if is_elsewhere else site.address
+        tab = LabTab(profile)
+        try:
+            tab.call("Page.navigate", url=f"{base}book/lessons/err/rnr-retry-exceeded.html")
+            tab.wait("document.querySelector('details.try') !== null")
+            assert tab.ask("document.querySelector('iframe') === null")  # ten megabytes
+            tab.click("details.try summary")
+            if is_elsewhere:
+                tab.turn_into_frame()
+                tab.until("A SEND meets an empty receive queue")
+            else:
+                tab.until(lambda _: 'load "err/rnr-retry-exceeded"' in tab.ask(IN_FRAME))
             assert tab.errors == []
         finally:
             tab.close()

@@ -78,3 +78,16 @@ def test_a_folder_of_lessons_is_found_anywhere(
     monkeypatch.chdir(tmp_path)
     assert (Path(found("err")) / "rnr-retry-exceeded.rdmalab.yaml").is_file()
     assert found("no-such-folder") == "no-such-folder"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("rnr", r"lessons rnr: \d+ have this word"),
+        ("err/rnr", r"did you mean err/rnr-retry-exceeded\?"),
+        ("FILE", "lessons lists them"),
+    ],
+)
+def test_a_name_of_no_lesson_has_a_way_on(name: str, hint: str) -> None:
+    with pytest.raises(FileError, match=hint):
+        load(name, VOCABULARY)

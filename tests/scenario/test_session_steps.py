@@ -76,6 +76,8 @@ def test_calls_happen_at_their_times_with_what_is_due_before(tmp_path: Path) -> 
         ({"do": "alloc_pd A.pd0", "bytes": "x"}, "bytes go with a write or a poke"),
         ({"do": 'poke A addr=1 text=""', "bytes": "€"}, "bytes go with a write or a poke"),
         ({"do": "alloc_pd A.pd0", "expect": []}, "unknown key expect"),
+        ({"do": "alloc_pd A.pd0", "by": 7}, "by is a text of at most 1,000 characters"),
+        ({"do": "alloc_pd A.pd0", "by": "x" * 1_001}, "by is a text of at most 1,000 characters"),
         ({"do": "alloc_pd A.pd3", "errno": None}, "do, run, bytes and errno are texts"),
         ({"do": "x" * ((1 << 20) + 1)}, "at most 1,048,576 characters"),
     ],

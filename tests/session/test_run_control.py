@@ -189,16 +189,65 @@ def test_idle_means_the_last_event_and_not_a_stale_timer() -> None:
 
 
 # --------------------------------------------------------------------------- never for ever
-def test_run_of_endless_repetition_stops_at_the_limit() -> None:
-    lab = lab_of(SEND)  # no receive, and rnr_retry=7 means for ever
+SEND_1 = SEND.replace("qp0", "qp1").replace("mr0", "mr1")
+ENDLESS = "only a call changes that"
+
+
+def test_a_run_for_a_time_is_not_ended_by_retries_without_limit() -> None:
+    lab = lab_of(SEND)  # no receive, and rnr_retry=7
     lab.session.max_events = 5_000
-    travel = trip(lab, "run")
+    travel = trip(lab, "run 10000s")
     assert travel.over.startswith(
         "stopped at the limit of 5,000 events; packets may repeat without limit"
     )
     assert not travel.met
     assert travel.events == 6_000  # whole slices of 2000
     assert trip(lab, "step").met
+
+
+@pytest.mark.parametrize("line", ["run", "until idle"])
+def test_a_run_ends_where_only_a_call_ends_the_retries(line: str) -> None:
+    lab = lab_of(SEND)
+    travel = trip(lab, line)
+    assert travel.over == f"stopped: A.qp0 retries without limit, and {ENDLESS}"
+    assert travel.met == (line == "run")
+    assert 100 <= travel.events < 120
+    lab.do(RECV)
+    assert trip(lab, "run").over.startswith("idle")
+
+
+def test_two_pairs_that_retry_are_both_named() -> None:
+    lab = lab_of("use rc_pair", SEND, SEND_1)
+    assert trip(lab, "run").over == f"stopped: A.qp0, A.qp1 retry without limit, and {ENDLESS}"
+
+
+def test_a_run_goes_on_while_a_longer_wait_may_still_end_well() -> None:
+    """A.qp0 waits 655 ms, and has its receive by then; meanwhile A.qp1 retries without limit."""
+    lab = lab_of(pair="use rc_pair min_rnr_timer=0")
+    lab.do("use rc_pair min_rnr_timer=20")
+    for line in (SEND, SEND_1, "run 20us", RECV):
+        lab.do(line)
+    travel = trip(lab, "run")
+    assert travel.over == f"stopped: A.qp1 retries without limit, and {ENDLESS}"
+    assert lab.session.world.now_ns > 655_000_000
+    assert trip(lab, "until A.cq0.count == 1").over == "already true"
+
+
+@pytest.mark.parametrize(
+    ("lines", "over"),
+    [
+        (["use rc_pair rnr_retry=6", SEND], "idle"),  # a limit ends it
+        (["use rc_pair", "fault drop A->B every=7", SEND], "idle"),  # losses use up retry_cnt
+        (
+            ["use rc_pair", "program B.x lines={ sleep 200ms; post_recv qp0 sg=mr0[0:64] }", SEND],
+            "idle",
+        ),
+    ],
+)
+def test_what_can_still_change_is_waited_for(lines: list[str], over: str) -> None:
+    lab = lab_of(*lines[1:], pair=lines[0])
+    lab.session.max_events = 5_000
+    assert trip(lab, "run").over.startswith(over)
 
 
 def bounded(*lines: str, events: int = 1_000, at_ns: int = 10**9) -> Lab:

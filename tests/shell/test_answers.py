@@ -66,7 +66,7 @@ def test_a_run_without_end_completes_no_task() -> None:
     prompt = tour_at_task_6()
     text = "\n".join(prompt.ask("run"))
     assert "All tasks are done" not in text
-    assert "stopped at the limit" in text
+    assert "only a call changes that" in " ".join(text.split())
     lab = prompt.conversation.exercise
     assert lab is not None
     assert lab.open_task is not None
@@ -102,3 +102,14 @@ def test_the_name_of_a_cause_answers_a_question_for_a_text() -> None:
 def test_an_answer_without_a_text_is_refused() -> None:
     printed = tour_at_task_6().ask("answer no-receive")
     assert printed == ["answer no-receive: write the answer after the name of the task"]
+
+
+def test_the_right_answer_of_a_task_is_called_right_and_the_next_task_follows() -> None:
+    prompt = tour_at_task_6()
+    choice, done, now, *asked = prompt.ask("b")
+    assert choice == "✓ b) is right: an RNR NAK"
+    assert done == "done  6 of 8 tasks"
+    assert now.startswith("now   7. ")
+    assert "Type answer" in "\n".join(asked)
+    assert "8. " not in "\n".join(asked)  # what follows the next task is in the list of tasks
+    assert prompt.ask("answer rnr-infinite")[0] == "✓ rnr-infinite is right."

@@ -26,7 +26,7 @@ def test_it_stops_between_two_events_and_goes_on() -> None:
         if pauses == 3:
             conversation.stop()
 
-    assert asyncio.run(conversation.evaluate("run", printed.append, pause))
+    assert asyncio.run(conversation.evaluate("run 10000s", printed.append, pause))
     assert conversation.end is LineEnd.STOPPED
     assert not conversation.running
     assert "stopped" in " ".join(map(text_of, printed))
@@ -43,7 +43,7 @@ def test_nothing_runs_after_a_stop_in_the_same_line() -> None:
         prompt.conversation.stop()
 
     printed: list[Line] = []
-    asyncio.run(prompt.conversation.evaluate("run ; alloc_pd A.pd9", printed.append, pause))
+    asyncio.run(prompt.conversation.evaluate("run 10000s ; alloc_pd A.pd9", printed.append, pause))
     assert prompt.lab.session.names.find("A.pd9") is None
 
 
@@ -105,7 +105,7 @@ def test_a_stopped_run_prints_its_events() -> None:
     async def pause() -> None:
         prompt.conversation.stop()
 
-    asyncio.run(prompt.conversation.evaluate("run", printed.append, pause))
+    asyncio.run(prompt.conversation.evaluate("run 10000s", printed.append, pause))
     texts = [text_of(line) for line in printed]
     assert texts[0].startswith("ev 40015")
     assert "stopped" in texts[-1] or "stopped" in texts[-2]

@@ -113,7 +113,7 @@ def test_a_send_without_signaled_is_explained_and_the_advice_ends_the_task(state
     prompt.ask(send.removesuffix(" flags=SIGNALED"))
     assert "It was posted without flags=SIGNALED" in " ".join(prompt.ask("run"))
     typed(prompt, send)
-    assert "B has no receive for this SEND" in " ".join(prompt.ask("run"))
+    assert "B has no receive for this SEND" in " ".join(prompt.ask("run 10000s"))
     limit = typed(prompt, recv)
     assert "goto 22 returns to the moment before the newest line" in limit
     prompt.ask("goto 22", recv)

@@ -63,7 +63,7 @@ _TOLD = re.compile(r"<(-?\d+) ([0-9a-f]{64})>")
 _ANSWERED = re.compile(r"ok \[ev|after [\d,]+ event")
 _UNHEARD = "^C clears the line"
 _FIRST = "use rc_pair rnr_retry=7 min_rnr_timer=1"
-_ENDLESS = "run"
+_ENDLESS = "run 10000s"
 _SPOILED = "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]"
 
 

@@ -195,7 +195,7 @@ def interrupted(screen: Terminal) -> None:
     screen.wait_for("B.qp0 is in RTS")
     screen.send(ENDLESS[1].encode() + b"\r")
     screen.wait_for("SQ 1/8")
-    screen.send(b"run\r")
+    screen.send(b"run 10000s\r")
     time.sleep(0.5)
     asked = time.monotonic()
     screen.send(b"\x03")
@@ -233,7 +233,7 @@ def test_plain_cuts_no_word_at_the_edge_of_the_terminal(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_in_a_script(tmp_path: Path) -> None:
-    with terminal(tmp_path, f"{[*ENDLESS, 'run', 'show']!r}") as screen:
+    with terminal(tmp_path, f"{[*ENDLESS, 'run 10000s', 'show']!r}") as screen:
         screen.wait_for("ok [ev")
         time.sleep(1)
         screen.send(b"\x03")
@@ -266,5 +266,5 @@ def test_an_endless_run_stops_at_max_events() -> None:
     assert MAX_EVENTS == 1_000_000
     prompt = Prompt(*ENDLESS)
     prompt.lab.session.max_events = 5_000
-    lines = " ".join(" ".join(prompt.ask("run")).split())
+    lines = " ".join(" ".join(prompt.ask("run 10000s")).split())
     assert "stopped at the limit of 5,000 events; packets may repeat without limit" in lines

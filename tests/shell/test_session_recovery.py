@@ -120,7 +120,7 @@ def test_enter_repeats_the_last_step_as_before(tmp_path: Path) -> None:
 @pytest.mark.parametrize("slices", [1, 2, 7])
 def test_a_run_that_was_stopped_comes_back_as_far_as_it_went(tmp_path: Path, slices: int) -> None:
     before = kept(tmp_path, *ENDLESS)
-    stop_after(before, "run; post_recv B.qp0 sg=B.mr0[0:64]", slices)
+    stop_after(before, "run 10000s; post_recv B.qp0 sg=B.mr0[0:64]", slices)
     assert before.conversation.end is LineEnd.STOPPED
     before.ask("write A.mr0 hello")
     prompt = fresh(tmp_path, "continue")
@@ -248,7 +248,7 @@ def test_a_run_with_an_unknown_end_is_not_replayed(tmp_path: Path) -> None:
 
 def test_a_run_that_was_over_is_over_though_its_line_was_not(tmp_path: Path) -> None:
     before = kept(tmp_path, *ENDLESS)
-    stop_after(before, "run", 2)
+    stop_after(before, "run 10000s", 2)
     torn(tmp_path, 1)
     assert world_of(fresh(tmp_path, "continue")) == world_of(before)
 

@@ -218,7 +218,7 @@ def test_the_scanner_finds_each_banned_word_in_an_error_a_help_text_and_a_note(
 
 
 # The first words of a docstring that do not say what is returned, done or held.
-VAGUE = r"(What|Who|It|They|So|The same)\b"
+VAGUE = r"(What|Who|Which|Why|Where|How|When|It|They|So|The same)\b"
 _DOCUMENTED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module
 
 
@@ -261,7 +261,8 @@ def test_the_scanner_of_docstrings_reads_functions_fields_and_modules() -> None:
     assert vague_docstrings(source.format("a", "bool", "Whether")) == []
     assert vague_docstrings(source.format("a", "str", "Whether")) == [2]
     assert vague_docstrings(source.format("a", "bool", "What")) == [2]
-    assert vague_docstrings(source.format("a", "str", "Where")) == []
+    assert vague_docstrings(source.format("a", "str", "Where")) == [2]
+    assert vague_docstrings(source.format("a", "str", "The place that")) == []
     assert vague_docstrings('"""Who sends."""\nX = 1\n"""What X is."""\n') == [1, 3]
     assert vague_docstrings('class A:\n    b: int\n    """The same of b."""\n') == [3]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.tui.screen_requests import copied, written
+from tests.tui.stand import stand
 
 
 def test_copy_reports_an_unwritable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,3 +41,22 @@ def test_a_picture_is_handed_out_as_svg(tmp_path: Path) -> None:
     assert handed == [str(tmp_path / "x.svg")]
     assert written(str(tmp_path / "x.txt"), "", "text", "<svg/>", hand_out) == "downloaded"
     assert (tmp_path / "x.txt").read_text() == "text"
+
+
+@pytest.mark.parametrize("pane", ["prompt", "wire"])
+async def test_ctrl_c_copies_what_the_mouse_has_selected_and_says_so(pane: str) -> None:
+    async with stand() as it:
+        region = it.app.main.query_one(f"#{pane}").content_region
+        y = next(y for y in range(region.height) if it.grid[region.y + y][region.x :].strip())
+        wanted = it.grid[region.y + y][region.x : region.right].strip()
+        first = it.grid[region.y + y].index(wanted, region.x) - region.x
+        await it.pilot.mouse_down(offset=(region.x + first, region.y + y))
+        await it.pilot.hover(offset=(region.x + first + len(wanted), region.y + y))
+        await it.pilot.mouse_up(offset=(region.x + first + len(wanted), region.y + y))
+        await it.until(lambda: bool(it.app.main.get_selected_text()))
+        assert wanted in str(it.app.main.get_selected_text())
+        await it.pilot.press("ctrl+c")
+        await it.until(lambda: bool(it.app._notifications))
+        said = next(iter(it.app._notifications)).message
+        assert said.startswith("copied 1 line: sent to the terminal (OSC 52), and in ")
+        assert wanted in it.app.clipboard

@@ -180,7 +180,7 @@ def tour_with_mistakes(person: Typing, lines: Sequence[str]) -> None:
     # An answer of half the screen may open as a page, which lies over the strip.
     person.say("b", "7. Why has it no completion?")
     person.say("answer rnr-infinite", "8. Go back and do better")
-    person.say("run", "back and goto undo lines.")  # and not: goto @before
+    person.say("run", "goto @before, then")  # and not: goto @before
     assert b"All tasks are done" not in person.terminal.raw
     person.say("goto before", "did you mean @before?")
     person.leave()
@@ -195,7 +195,7 @@ def lab_with_an_endless_run(person: Typing, params: Mapping[str, str]) -> None:
     person.say("checkpoint ready", "@ready is")
     person.say(SEND.format_map(params))
     person.say("run", "B has no receive for it. In which")
-    person.say("run", "this lab allows 50,000 events, and all are used;")
+    person.say("run", "stopped: A.qp0 retries without limit")
     person.say("goto @ready", "events back.")
     person.say("post_recv B.qp0 sg=B.mr0[0:64]")
     person.say(SEND.format_map(params))

@@ -86,7 +86,7 @@ def test_resize_and_interrupt_during_an_endless_run(terminal: Terminal) -> None:
     )
     terminal.send(AGAIN)
     terminal.wait_for("SQ 2/8.")
-    terminal.send(b"run\r")
+    terminal.send(b"run 10000s\r")
     terminal.wait_for("RUNNING")
     terminal.resize(100, 30)
     terminal.wait_until(lambda rows: len(rows[-1].rstrip()) > 90 and "RUNNING" in rows[0])
@@ -105,7 +105,7 @@ def test_a_search_through_the_past_is_stopped_at_once(
 ) -> None:
     terminal.send(AGAIN)
     terminal.wait_for("SQ 2/8.")
-    terminal.send(b"run\r")
+    terminal.send(b"run 10000s\r")
     terminal.wait_for("RUNNING")
     calm(terminal, 1.5)
     terminal.send(b"\x03")

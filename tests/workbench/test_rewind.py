@@ -212,4 +212,4 @@ def test_a_moment_that_is_lacking_is_asked_for_as_one_writes_it() -> None:
     assert misread(lab, "goto").message == "goto also needs moment"
     assert misread(lab, "goto").hint.startswith("write an event, 30, a time, 9.2us")
     assert misread(lab, "break").hint == "write a question, A.qp0.state == ERR"
-    assert misread(lab, "switch").hint == "add branch=…"
+    assert misread(lab, "switch").hint == "for example: switch main"

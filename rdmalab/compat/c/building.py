@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
+from rdmalab.command import UserError
 from rdmalab.compat.c import wire
 from rdmalab.recovery.user_paths import state_path
 from rdmalab.spec import c_library
@@ -22,7 +23,7 @@ _CLOCK, _CLOCK_NAME = "clock.c", "rdmalab-clock.so"  # its functions have no ver
 _NAME = "rdmalab-verbs.so"  # not libibverbs.so.1: the loader would load no other of that name
 
 
-class CannotBuild(Exception):  # noqa: N818  (it says what is the matter)
+class CannotBuild(UserError):  # noqa: N818  (it says what is the matter)
     """Raised with a sentence that names what is missing on this machine."""
 
 

@@ -3,12 +3,15 @@
 import errno
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 from rdmalab.command import Invocation, Noun, Ref, Refused
 from rdmalab.compat.c.memory import Mirrors
-from rdmalab.compat.c.source_lines import Caller, Sites
+from rdmalab.compat.c.page import Look, Page
+from rdmalab.compat.c.source_lines import Caller, Sites, thread_name
 from rdmalab.compat.objects import Objects
+from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.memory import PAGE
 from rdmalab.lab import Lab
 from rdmalab.spec import records as rec
@@ -25,6 +28,8 @@ _FILLS = frozenset({
 })  # fmt: skip
 _FILLED = 16  # so many equal bytes become `fill`, not `write`
 _SHARED = 1 << 24  # between the handles of one object; its number, a QPN, has no more bits
+_HAS_LONG = attrgetter("memory.has_long")
+_COPIES, _COPIES_ROOM = 1 << 47, 1 << 20  # where no program of user space has memory
 _DISTANCE = 1 << 48  # above all addresses of user space
 DESTROYS = {
     Noun.QP: "destroy_qp", Noun.FLOW: "destroy_flow", Noun.AH: "destroy_ah", Noun.MW: "dealloc_mw",
@@ -34,6 +39,10 @@ DESTROYS = {
 }  # fmt: skip
 """The verb that ends each kind of object, in the order of the kernel when a process ends."""
 
+NEWS = frozenset({Kind.CQE_ADDED, Kind.ASYNC_RAISED, Kind.CQ_EVENT_RAISED})
+"""The kinds of records for which a program may wait."""
+_QUEUE_CHANGED = frozenset({Kind.CQE_ADDED, Kind.CQE_POLLED})
+_TOLD = NEWS | _QUEUE_CHANGED | {Kind.MEMORY_WRITTEN}
 Handle = tuple[str, Noun, int]
 EMPTY_POLLS = 2
 """Number of empty polls in a row after which the program waits for the lab."""
@@ -48,7 +57,8 @@ class Program:
     heard_s: real time of its last word. refusals: how many calls in a row were refused alike.
     sleeps_to_ns: virtual time at which its sleep is over. looks: at the clock, so many in a row.
     looked_at: the queue that it polled last. polled: the queues of which an empty poll is in the
-    journal since the last other call.
+    journal since the last other call. page: which it shares with the lab; None: it shares none.
+    slots: its queues that have a place in the page. lent: bytes of the room for copies in use.
     """
 
     pid: int
@@ -67,6 +77,20 @@ class Program:
     polled: set[str] = field(default_factory=set)
     sleeps_to_ns: int | None = None
     looks: int = 0
+    page: Page | None = None
+    slots: dict[Handle, int] = field(default_factory=dict)
+    lent: int = 0
+    _callers: dict[tuple[int, ...], Caller] = field(default_factory=dict)
+
+    def caller(self, thread: int, *returns: int) -> Caller:
+        """The caller by its thread, and the addresses to which the call and its caller return."""
+        found = self._callers.get((thread, *returns))
+        if found is None:
+            sites = [self.sites.at(each) for each in returns if each]
+            known = tuple(each for each in sites if each is not None)
+            found = Caller(self.name, thread_name(self.pid, thread), known)
+            self._callers[thread, *returns] = found
+        return found
 
     @property
     def is_asleep(self) -> bool:
@@ -77,6 +101,18 @@ class Program:
     def waits(self) -> bool:
         """Whether it does nothing but wait for the lab."""
         return self.is_asleep or self.empty_polls >= EMPTY_POLLS
+
+    def looked_in_vain(self, queue: Ref) -> bool:
+        """Note a poll that has found nothing; whether it is to be journaled: the first of several.
+
+        One that waits polls thousands of times, and all of them say the same.
+        """
+        self.empty_polls += 1
+        self.looked_at = queue
+        name = str(queue)
+        is_first = name not in self.polled
+        self.polled.add(name)
+        return is_first
 
     def active(self) -> None:
         """Note a call other than a poll for completions."""
@@ -116,7 +152,9 @@ class Calls:
         self.callers: dict[int, Caller] = {}  # event → who has caused it
         self.acting: tuple[Program, ...] = ()  # the program whose call is carried out now
         self.is_held = False  # events happen only one by one, when a person says so
-        self._copied = self.world.trace.latest + 1  # records up to here are copied to programs
+        self._is_busy = False  # something happens of which programs are not told yet
+        self._compared: set[str] = set()  # nodes whose programs have been compared meanwhile
+        self._known = self._copied = self.world.trace.latest + 1
         self._homes: dict[str, int] = {}  # programs that each node has had
 
     # ------------------------------------------------------------------ programs
@@ -133,8 +171,11 @@ class Calls:
 
         keeps_objects: it was ended from outside; the objects stay as they are, to be looked at.
         """
+        self.see_looks()
         self.publish(program)
         self.programs.remove(program)
+        if program.page is not None:
+            program.page.close()
         if keeps_objects:
             return
         for noun, verb in DESTROYS.items():
@@ -155,6 +196,7 @@ class Calls:
     # ------------------------------------------------------------------ commands
     def perform(self, word: str, **arguments: object) -> Any:
         """One command; raises Refused as the lab refuses it, NotUnderstood for senseless values."""
+        self._begin()
         self.let_pass(self.world.now_ns + self.call_ns)
         outcome = self.session.perform(Invocation(word, arguments))
         if self.caller is not None and outcome.event is not None:
@@ -183,6 +225,8 @@ class Calls:
         program.own.pop(handle, None)
         if handle in program.regions:
             program.memory.remove(*program.regions.pop(handle))
+        if program.page is not None:
+            program.page.remove(program.slots.pop(handle, 0))
 
     def ref(self, node: str, noun: Noun, number: int) -> Ref:
         """The name of a handle's object; OSError with EINVAL if there is none.
@@ -191,9 +235,69 @@ class Calls:
         """
         handle = (node, noun, number)
         found = self.names.get(handle)
-        if found is None or any(handle not in program.own for program in self.acting):
+        if found is None:
             raise bad_handle()
+        for program in self.acting:
+            if handle not in program.own:
+                raise bad_handle()
         return found
+
+    # ------------------------------------------------------------------ polls
+    def slot(self, program: Program, handle: Handle) -> int:
+        """A place in the page of the program for a queue that it has made; 0: there is none."""
+        if program.page is None:
+            return 0
+        program.slots[handle] = program.page.add()
+        return program.slots[handle]
+
+    def queue(self, handle: Handle) -> CompletionQueue | None:
+        """The completion queue of a handle; None: a command of the user has destroyed it."""
+        node, _, number = handle
+        return self.world.nodes[node].cqs.items.get(number)
+
+    def see_looks(self) -> None:
+        """Journal what programs have polled in vain without a message."""
+        for program in self.programs:
+            if program.page is not None and program.page.has_looks:
+                for look in program.page.looks():
+                    self._looked(program, look)
+
+    def _looked(self, program: Program, look: Look) -> None:
+        handle = next(key for key, slot in program.slots.items() if slot == look.slot)
+        queue = self.queue(handle)
+        if queue is None or queue.cqes:
+            return  # a thread has polled at the moment at which it came: either order is right
+        if program.looked_in_vain(self.names[handle]):
+            asked = {"cq": self.names[handle], "num_entries": look.entries}
+            outcome = self.session.perform(Invocation("poll_cq", asked))
+            if outcome.event is not None:
+                self.callers[outcome.event] = program.caller(look.thread)
+
+    def show_queue(self, node: str, number: int) -> None:
+        """The program to which a queue belongs sees in its page whether it holds a completion."""
+        handle = (node, Noun.CQ, number)
+        for program in self.programs:
+            if program.page is not None and handle in program.slots:
+                queue = self.queue(handle)
+                program.page.set_ready(program.slots[handle], is_ready=bool(queue and queue.cqes))
+
+    def _begin(self) -> None:
+        """Something is about to happen: up to `settle` each poll is a message."""
+        if self._is_busy:
+            return
+        self._is_busy = True
+        for program in self.programs:
+            if program.page is not None:
+                program.page.set_busy(is_busy=True)
+        self.see_looks()
+
+    def settle(self) -> None:
+        """Programs have got all that has happened, and may look into their pages again."""
+        self._is_busy = False
+        self._compared.clear()
+        for program in self.programs:
+            if program.page is not None:
+                program.page.set_busy(is_busy=False)
 
     # ------------------------------------------------------------------ memory
     def map(self, program: Program, node: str, addr: int, length: int) -> int:
@@ -206,28 +310,45 @@ class Calls:
         return place
 
     def lend(self, program: Program, node: str, addr: int, octets: bytes) -> int:
-        """Bytes that a call copies at once (INLINE): the node has them at the same address."""
-        place = self.map(program, node, addr, max(len(octets), 1))
-        if octets and self.world.nodes[node].memory.read(place, len(octets)) != octets:
-            text = octets.decode("latin-1")
-            self.perform("poke", node=Ref(node), addr=place, text=text)
+        """Bytes that a call copies at once (INLINE): the node has them at the same address.
+
+        At another one if they were copied from registered memory, and the program has changed it
+        since: wr_set_inline_data copies, and wr_complete brings the bytes here.
+        """
+        place, length = self.map(program, node, addr, max(len(octets), 1)), len(octets)
+        read = self.world.nodes[node].memory.read
+        if read(place, length) != octets:
+            self.publish(program)
+        if read(place, length) != octets:
+            if program.memory.has_any_of(addr, length):
+                place = self.map(program, node, _COPIES + program.lent, length)
+                program.lent = (program.lent + length) % _COPIES_ROOM
+            self.perform("poke", node=Ref(node), addr=place, text=octets.decode("latin-1"))
         return place
 
     def publish(self, *writers: Program) -> None:
         """Copy what programs have written to the nodes, as far as they are about to be read.
 
         writers: those that act now; what others have written is copied when they act, or before an
-        event that reads memory of their node. To compare all before each event took a third of the
-        time of a pingpong.
+        event that reads memory of their node, the first of several. To compare all before each
+        event took a third of the time of a pingpong.
         """
         reader = self._next_reader()
-        for program in self.programs:
-            if program in writers or (reader and program.node in (reader, "")):
+        if reader in self._compared:
+            reader = ""
+        elif reader:
+            self._compared.add(reader)
+        for program in self.programs if reader else writers:
+            if program in writers or program.node in (reader, ""):
                 for addr, octets in program.memory.changes():
                     self._written(program, addr, octets)
-        if any(program.memory.has_long for program in self.programs):
+        if self._has_long:
             for node, addr, length in self._next_reads():
                 self._publish_long(node, addr, length)
+
+    @property
+    def _has_long(self) -> bool:
+        return any(map(_HAS_LONG, self.programs))
 
     def publish_all(self) -> None:
         """Copy all of it, for several events."""
@@ -257,7 +378,7 @@ class Calls:
 
     def publish_sges(self, node: str, sges: Iterable[Mapping[str, int]]) -> None:
         """Copy what a request will read or fill, before it is posted: it was written before."""
-        if any(program.memory.has_long for program in self.programs):
+        if self._has_long:
             for sge in sges:
                 for place in self._translated(node, sge["addr"], sge["length"]):
                     self._publish_long(*place)
@@ -280,7 +401,7 @@ class Calls:
             self.session.perform(Invocation("poke", given))
 
     def _next_reads(self) -> Iterator[tuple[str, int, int]]:
-        """Which memory the next event will read: node, address, length."""
+        """Memory that the next event will read: node, address, length in bytes."""
         heap = self.world.agenda.heap
         if not heap:
             return
@@ -315,15 +436,32 @@ class Calls:
             if mr.iova <= va < mr.iova + mr.length:
                 yield node, mr.addr + va - mr.iova, length
 
-    def copy_back(self) -> list[Record]:
-        """Copy what the devices have written to the programs; returns the new records."""
+    def has_news(self) -> bool:
+        """Whether something has come for which a program may wait, since the last call of this."""
         trace = self.world.trace
-        records = trace.since(self._copied)
-        self._copied = trace.latest + 1
+        records, self._known = trace.since(self._known), trace.latest + 1
+        return not NEWS.isdisjoint(map(rec.kind_of, records))
+
+    def copy_back(self) -> list[Record]:
+        """Copy what the devices have written to the programs; returns the records of that."""
+        trace, records = self.world.trace, list[Record]()
+        if self._copied <= trace.latest:
+            records = rec.of_kinds(trace.since(self._copied), _TOLD)
+            self._copied = trace.latest + 1
+        written: dict[str, tuple[int, int]] = {}  # node → where a range begins and ends
         for record in records:
-            if rec.kind_of(record) is Kind.MEMORY_WRITTEN:
-                node, addr = rec.node_of(record), rec.address_of(record)
-                self._received(node, addr, rec.length_of(record))
+            kind, node = rec.kind_of(record), rec.node_of(record)
+            if kind is Kind.MEMORY_WRITTEN:
+                first, length = rec.address_of(record), rec.length_of(record)
+                start, stop = written.get(node, (first, first))
+                if stop != first:  # packets of one message fill one range
+                    self._received(node, start, stop - start)
+                    start = first
+                written[node] = start, first + length
+            elif kind in _QUEUE_CHANGED:
+                self.show_queue(node, rec.object_of(record))
+        for node, (start, stop) in written.items():
+            self._received(node, start, stop - start)
         return records
 
     def _received(self, node: str, addr: int, length: int) -> None:
@@ -335,8 +473,23 @@ class Calls:
     # ------------------------------------------------------------------ time
     def step(self, until_ns: int | None = None) -> bool:
         """The next event; False if none is due until then."""
+        self._begin()
         self.publish()
         return self.world.step(until_ns)
+
+    def near_events(self, most: int, near_ns: int) -> int:
+        """Up to so many events, each at most `near_ns` after the one before; returns how many.
+
+        It ends where something has come for which a program may wait.
+        """
+        agenda, trace = self.world.agenda, self.world.trace
+        self._known = trace.latest + 1
+        for done in range(most):
+            due_ns = agenda.next_ns()
+            if due_ns is None or due_ns - trace.at_ns > near_ns or (done and self.has_news()):
+                return done
+            self.step()
+        return most
 
     def let_pass(self, until_ns: int) -> None:
         """Virtual time goes on to this, with what is due before; while held only up to that."""

@@ -40,7 +40,7 @@ class Event(IntEnum):
 
 
 class State(IntEnum):
-    """How far an id has come."""
+    """The progress of an id."""
 
     IDLE, LISTENING, CONNECTING, REQUESTED, ACCEPTED, CONNECTED, DISCONNECTED = range(7)
 

@@ -117,23 +117,27 @@ class Execution:
         self.newest_s = self.look_s = 0.0  # real time of the newest start, and of the next look
         self.collect_s = 0.0  # real time of the next look at who has ended
         self.calm = 0  # so many looks in a row have found it waiting
+        self.limit_s: float | None = None
+        self.end_stuck = False
+        self.began_s = time.monotonic()
+
+    def bound(self, limit_s: float | None, *, end_stuck: bool) -> None:
+        """End the programs after so much real time from now on, or if nothing can happen any more.
+
+        limit_s: None: never. An open lab ends after it, and programs of other terminals get EIO.
+        """
+        self.limit_s, self.end_stuck, self.began_s = limit_s, end_stuck, time.monotonic()
 
     def run(self, *, limit_s: float | None = None, end_stuck: bool = False) -> int:
         """Start all and serve them until they have ended; returns the largest exit code.
 
-        limit_s: real time after which they are ended, None: never. end_stuck: end them also when
-        nothing can happen any more. A program that a signal has ended counts as 128 + its number.
-        An open lab ends at SIGINT or after limit_s; programs of other terminals then get EIO.
+        limit_s, end_stuck: as of `bound`. A program that a signal has ended counts as 128 + its
+        number. An open lab ends at SIGINT too.
         """
-        began = time.monotonic()
+        self.bound(limit_s, end_stuck=end_stuck)
         try:
             while self.is_open or not self.is_over:
                 self.turn()
-                is_over = limit_s is not None and time.monotonic() - began > limit_s
-                if is_over or (end_stuck and self.server.trouble.stuck):
-                    self._end("the time is over" if is_over else "they hang")
-                if is_over and self.is_open:
-                    break
         except KeyboardInterrupt:
             if not self.is_open:
                 raise
@@ -143,6 +147,11 @@ class Execution:
             self.path.unlink(missing_ok=True)
             self.folder.cleanup()
         return self.code
+
+    def caller_of(self, event: int) -> str:
+        """Which program has called in an event, and where; empty: none."""
+        caller = self.server.calls.callers.get(event)
+        return caller.text if caller is not None else ""
 
     @property
     def code(self) -> int:
@@ -159,7 +168,16 @@ class Execution:
         self._start_next(time.monotonic())
         has_happened = self.server.turn(most_s)
         self._collect()
+        self._keep_bounds()
         return has_happened
+
+    def _keep_bounds(self) -> None:
+        is_over = self.limit_s is not None and time.monotonic() - self.began_s > self.limit_s
+        if is_over or (self.end_stuck and self.server.trouble.stuck):
+            self._end("the time is over" if is_over else "they hang")
+        if is_over and self.is_open:
+            self.is_open = False
+            self.server.close()
 
     def leave(self) -> None:
         """End the lab before its programs: their verbs return EIO; who goes on is ended."""

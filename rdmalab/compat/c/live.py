@@ -32,8 +32,8 @@ class LivePrograms:
         execution.tell = execution.server.tell = execution.server.trouble.tell = self._lines.append
 
     def _caller_of(self, event: int) -> str:
-        caller = self.calls.callers.get(event)
-        return caller.text if caller is not None else ""
+        is_theirs = self.session.history.is_event_of(self._home.name, event)
+        return self.execution.caller_of(event) if is_theirs else ""
 
     @property
     def is_over(self) -> bool:

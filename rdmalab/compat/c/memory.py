@@ -93,9 +93,8 @@ class Mirror:
     distance: int
     users: int = 1
     shadow: bytearray = field(default_factory=bytearray)
-    _room: ctypes.Array[ctypes.c_char] | None = None
-    _here: _Vector = field(default_factory=_Vector)
-    _there: _Vector = field(default_factory=_Vector)
+    _read: tuple[object, ...] = ()  # the arguments of process_vm_readv for the whole range
+    _both: tuple[object, ...] = ()  # those of memcmp, for what was read and the shadow
 
     def __post_init__(self) -> None:
         self.shadow = bytearray(self.length)
@@ -124,15 +123,16 @@ class Mirror:
 
     def is_same(self) -> bool:
         """Whether the whole range is as it was; the usual answer, so no byte is copied for it."""
-        if self._room is None:
-            self._room = ctypes.create_string_buffer(max(self.length, 1))
-            self._here = _Vector(ctypes.addressof(self._room), self.length)
-            self._there = _Vector(self.start, self.length)
-        here, there = ctypes.byref(self._here), ctypes.byref(self._there)
-        if _readv(self.pid, here, 1, there, 1, 0) != self.length:
+        if not self._read:
+            now = ctypes.create_string_buffer(max(self.length, 1))
+            here = _Vector(ctypes.addressof(now), self.length)
+            there = _Vector(self.start, self.length)
+            self._read = (self.pid, ctypes.byref(here), 1, ctypes.byref(there), 1, 0)
+            shadow = (ctypes.c_char * self.length).from_buffer(self.shadow)
+            self._both = (now, shadow, self.length)
+        if _readv(*self._read) != self.length:
             return True  # unmapped
-        shadow = (ctypes.c_char * self.length).from_buffer(self.shadow)
-        return not _memcmp(self._room, shadow, self.length)
+        return not _memcmp(*self._both)
 
     def agree(self, addr: int, octets: bytes) -> None:
         """Both sides have these bytes now; those outside of the range are left out."""
@@ -168,6 +168,13 @@ class Mirrors:
                 mirror.users -= 1
         self.ranges = [mirror for mirror in self.ranges if mirror.users]
 
+    def has_any_of(self, start: int, length: int) -> bool:
+        """Whether one of these bytes is registered."""
+        return any(
+            mirror.start < start + length and start < mirror.start + mirror.length
+            for mirror in self.ranges
+        )
+
     def changes(self) -> Iterator[tuple[int, bytes]]:
         """Addresses and bytes that the program has written into the short ranges."""
         for mirror in self.ranges:
@@ -191,12 +198,7 @@ class Mirrors:
 
     def receive(self, addr: int, octets: bytes) -> bool:
         """Copy bytes that the device has written to the process; whether any range has them."""
-        holding = [
-            mirror
-            for mirror in self.ranges
-            if mirror.start < addr + len(octets) and addr < mirror.start + mirror.length
-        ]
-        if not holding:
+        if not self.has_any_of(addr, len(octets)):
             return False
         self._agree(None, addr, octets)
         try:

@@ -6,13 +6,15 @@ import socket
 import tempfile
 from pathlib import Path
 
+from rdmalab.command import UserError
+
 USUAL = "lab"
 """The name of a lab whose user gave none."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
 _PRIVATE = 0o700
 
 
-class NoSuchLab(Exception):  # noqa: N818  (it says what is the matter)
+class NoSuchLab(UserError):  # noqa: N818  (it says what is the matter)
     """Raised with one sentence: a lab of this name cannot be opened, or joined."""
 
 
@@ -38,7 +40,7 @@ def _place(name: str) -> Path:
 
 
 def new_place(name: str) -> Path:
-    """Where the socket of a lab that is opened now belongs. Raises NoSuchLab if one is open."""
+    """The path for the socket of a lab that is opened now. Raises NoSuchLab if one is open."""
     place = _place(name)
     if place.exists():
         if _answers(place):

@@ -1,4 +1,4 @@
-"""When virtual time may pass under programs, and when they are stuck; reads no clock itself."""
+"""Moments at which virtual time may pass under programs, or they are stuck; reads no clock."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ SILENT_S = 3.0
 CIRCLE_EVENTS = 20_000
 """Events without a completion, an asynchronous event or a byte that arrives: a circle."""
 IDLE_S = 0.05
-"""How long to listen to programs at a time while nothing is due."""
+"""Seconds to listen to programs at a time while nothing is due."""
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Pace:
         self.head_ns = self.still_since_s = None
 
     def wait_s(self, now_s: float, now_ns: int, due_ns: int | None, *, all_wait: bool) -> float:
-        """How long to listen to programs before the next event; 0: it may happen now."""
+        """Seconds to listen to programs before the next event; 0: it may happen now."""
         if due_ns != self.head_ns:
             self.head_ns, self.head_s, self.since_ns = due_ns, now_s, now_ns
         if due_ns is None:
@@ -51,12 +51,16 @@ class Pace:
         wait_s = self.wait_s(now_s, now_ns, due_ns, all_wait=all_wait)
         return due_ns is not None and not wait_s
 
+    def is_near(self, now_ns: int, due_ns: int | None) -> bool:
+        """Whether it is not worth waiting for, whatever programs do."""
+        return due_ns is not None and not self.is_virtual and due_ns - now_ns <= NEAR_NS
+
     def _due_s(self, now_s: float, now_ns: int, due_ns: int) -> float:
         """The real time at which an event happens although a program does not wait."""
+        if self.is_near(now_ns, due_ns):
+            return now_s
         if self.is_virtual:
             return self.heard_s + SILENT_S
-        if due_ns - now_ns <= NEAR_NS:
-            return now_s
         return self.head_s + (due_ns - self.since_ns) / 1e9
 
     def news(self) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from rdmalab.command import NotUnderstood, Noun, Ref
 from rdmalab.compat.c.calls import Calls, Program
-from rdmalab.compat.c.wire import RECEIVE, SEND, SGE, Ask, Layout, Setter
+from rdmalab.compat.c.wire import NO_OPCODE, RECEIVE, SEND, SGE, Ask, Layout, Setter
 from rdmalab.compat.c.words import HANDLERS, NOTHING, Answer, Call, Fields, word
 from rdmalab.spec.work import SendFlags, WROpcode
 
@@ -178,8 +178,9 @@ def _wr_complete(call: Call) -> Answer:
                 target = _target(wr) | {"atomic_wr": octets}
                 call.perform("wr_atomic_write", qp=qp, qpx=qpx, target=target)
                 continue
-            builder, operands = _BUILDERS[wr["opcode"]]
-            call.perform(builder, qp=qp, qpx=qpx, **operands(wr))
+            if wr["opcode"] != NO_OPCODE:
+                builder, operands = _BUILDERS[wr["opcode"]]
+                call.perform(builder, qp=qp, qpx=qpx, **operands(wr))
             for setter, arguments in _setters(call.calls, call.node, wr, sges):
                 call.perform(setter, qp=qp, **arguments)
     except (OSError, NotUnderstood, KeyError):

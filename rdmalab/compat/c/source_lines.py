@@ -1,4 +1,4 @@
-"""Where in its source a program has made a call: by the address to which the call returns."""
+"""The source line of a program's call: by the address to which the call returns."""
 
 import shutil
 import subprocess

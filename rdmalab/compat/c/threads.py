@@ -32,10 +32,11 @@ def sleeps_without_end(pid: int) -> bool:
 def is_stopped(pid: int) -> bool:
     """Whether a debugger or a signal has stopped a process."""
     try:
-        status = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123
+            status = file.read()
     except OSError:
         return False
-    return status.rpartition(")")[2].split()[0] in "tT"
+    return status.rpartition(b")")[2].split()[0] in (b"t", b"T")
 
 
 def _is_timed(task: Path) -> bool:

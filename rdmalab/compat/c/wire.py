@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
+from rdmalab.compat.c import page
+
 HEAD = struct.Struct("<IHHQQQ")
 ANSWER = struct.Struct("<IiI")
 LONGEST = 1 << 24
@@ -53,6 +55,8 @@ class Layout:
         self._names = [field.name for field in self.fields]
         kinds = {field.type for field in self.fields}
         self._is_flat = "gid" not in kinds and not any("." in name for name in self._names)
+        self._masks = [_MASKS.get(field.type, -1) for field in self.fields]
+        self._is_plain = self._is_flat and "text" not in kinds
         self.size = self._struct.size
 
     def _add(self, kind: str, name: str, member: str) -> None:
@@ -79,6 +83,13 @@ class Layout:
 
     def pack(self, values: object) -> bytes:
         """The bytes of items, or attributes, that are named as the fields; a missing one is 0."""
+        if self._is_plain:
+            if isinstance(values, dict):
+                found = [values.get(name) for name in self._names]
+            else:
+                found = [getattr(values, name, None) for name in self._names]
+            both = zip(found, self._masks, strict=True)
+            return self._struct.pack(*[int(value or 0) & mask for value, mask in both])
         given = zip(self.fields, self._ways, strict=True)
         return self._struct.pack(*[_packable(field, _value(values, way)) for field, way in given])
 
@@ -147,6 +158,10 @@ then the bytes of each of them if it is INLINE, then hdr_sz bytes of the header 
 who gave the bytes, of `ibv_qp_ex`."""
 
 
+NO_OPCODE = 0xFFFFFFFF
+"""The opcode of a record that is another setter of the work request before it."""
+
+
 class Setter(IntEnum):
     """The function that gave a built work request its bytes."""
 
@@ -170,6 +185,7 @@ _HANDLE = "u32 handle"
 _PLACED = "u32 node, address source destination"
 _WORDS: dict[str, tuple[str, str]] = {
     "hello": ("u32 pid node", "u32 first count"),
+    "share_page": ("", ""),
     "query_device": ("", """device_attr attr, u64 completion_timestamp_mask hca_core_clock,
         u32 max_tso max_tso_qpts"""),
     "query_port": ("u32 port_num", "port_attr attr"),
@@ -188,7 +204,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "bind_mw": ("u32 qp mw mr access flags, u64 wr_id addr length", "u32 rkey"),
     "create_comp_channel": ("u32 pid", _HANDLE),
     "destroy_comp_channel": (_HANDLE, ""),
-    "create_cq": ("u32 cqe channel comp_vector is_extended, u64 wc_flags", "u32 handle cqe"),
+    "create_cq": ("u32 cqe channel comp_vector is_extended, u64 wc_flags", "u32 handle cqe slot"),
     "resize_cq": ("u32 handle cqe", "u32 cqe"),
     "destroy_cq": (_HANDLE, ""),
     "poll_cq": ("u32 handle num_entries", ""),
@@ -252,11 +268,21 @@ WORDS = {
 NUMBERS = {word.name: number for number, word in WORDS.items()}
 
 
+_PAGE = [
+    f"#define NO_OPCODE {NO_OPCODE}u",
+    f"#define PAGE_SIZE {page.SIZE}",
+    f"#define SLOTS {page.SLOTS}",
+    f"#define HOLD_NS {page.HOLD_NS}",
+    "struct slot { uint32_t ready, looks, entries, thread; };",
+    "struct page { uint32_t busy, looks, news, blocked; struct slot queues[]; };",
+]
+
+
 def header() -> str:
     """The C header of all this."""
     lines = ["/* Made from rdmalab/compat/c/wire.py. */", "enum word {"]
     lines += [f"\tWORD_{word.name.upper()} = {word.number}," for word in WORDS.values()]
-    lines += ["};", f"#define LONGEST {LONGEST}u", "enum setter {"]
+    lines += ["};", f"#define LONGEST {LONGEST}u", *_PAGE, "enum setter {"]
     lines += [f"\tSETTER_{setter.name} = {setter.value}," for setter in Setter] + ["};"]
     for name, layout in (STRUCTURES | PLAIN).items():
         lines += _structure(f"wire_{name}", layout)

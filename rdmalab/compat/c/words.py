@@ -19,7 +19,7 @@ Answer = Fields | bytes
 """Fields; or, as bytes, fields and tail."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Call:
     """A word of a program. tail: what follows its fields."""
 
@@ -159,7 +159,7 @@ def _alloc_parent_domain(call: Call) -> Answer:
 
 
 def _place(calls: Calls, program: Program, node: str, ask: Fields) -> int:
-    """Where the node has the memory of a registration: what the process has not mapped, nowhere."""
+    """Address of a registration's memory in the node: what the process has not mapped, nowhere."""
     writable = bool(ask["access"] & Access.LOCAL_WRITE)
     addr: int = ask["addr"]
     length: int = ask["length"]
@@ -232,7 +232,9 @@ def _create_cq(call: Call) -> Answer:
         given["wc_flags"] = call.ask["wc_flags"]
     cqe, vector = _signed(call.ask["cqe"]), _signed(call.ask["comp_vector"])
     made = call.make(verb, Noun.CQ, cqe=cqe, comp_vector=vector, **given)
-    return {"handle": made.number, "cqe": made.capacity}
+    handle = (call.node, Noun.CQ, made.number)
+    slot = 0 if call.ask["is_extended"] else call.calls.slot(call.program, handle)
+    return {"handle": made.number, "cqe": made.capacity, "slot": slot}
 
 
 def _signed(value: int) -> int:

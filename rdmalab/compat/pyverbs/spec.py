@@ -15,7 +15,7 @@ _Reader = Callable[[Any], Value]
 
 
 class _Kind(NamedTuple):
-    """How a field is read, its default, and the mask of all its bits."""
+    """The reader of a field, its default, and the mask of all its bits."""
 
     read: _Reader
     nothing: Value

@@ -87,7 +87,7 @@ _LOST = (NO_ADDRESS, "wrong-address")
 
 @check("wrong-gid")
 def wrong_gid(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
-    """Which address is wrong: that of the peer, or the one it is known by there."""
+    """The wrong address: that of the peer, or the one it is known by there."""
     if unanswered.because(*_LOST):
         return _no_owner(case, unanswered, qp)
     if unanswered.because("wrong-source"):

@@ -166,7 +166,7 @@ def _writing(case: Case, content: Content) -> list[Evidence]:
 
 
 def _come(content: Content, pieces: list[Piece], after: int) -> Evidence:
-    """How much of it is there."""
+    """The number of its bytes that are there."""
     touches = [t for t in content.touches(Kind.MEMORY_WRITTEN) if t.event > after]
     count = sum(size for t in touches for _, size in meet(pieces, [t.piece]))
     total = sum(size for _, size in pieces)

@@ -80,7 +80,7 @@ class Memory(NamedTuple):
 def loc_prot(
     case: Case, work: Send | Receive, entry: SendWqe | RecvWqe, ending: Ending, qp: QueuePair
 ) -> Finding:
-    """Which element of its list the adapter was denied, and by which test."""
+    """The element of its list that the adapter was denied, and the test that denied it."""
     memory = _memory(case, qp)
     if memory is None or ending.status not in _statuses(case):
         return ok("the local adapter was denied no memory access")
@@ -167,7 +167,7 @@ def _message(case: Case) -> list[str]:
 
 @check("loc-qp-op")
 def loc_qp_op(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
-    """Which part of the request the queue pair could not use."""
+    """The part of the request that the queue pair could not use."""
     if ending.status is not WCStatus.LOC_QP_OP_ERR:
         return ok("the queue pair could do what it asks for")
     ended = fact("it ended with LOC_QP_OP_ERR", ending.event)

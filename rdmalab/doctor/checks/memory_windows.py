@@ -11,7 +11,7 @@ from rdmalab.spec.access import FOR_WINDOW, MWType, needs_local_write
 
 @check("mw-bind")
 def mw_bind(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
-    """Which test of the bind failed, with the numbers of window, region and queue pair."""
+    """The test of the bind that failed, with the numbers of window, region and queue pair."""
     if wqe.wr.opcode not in (WROpcode.BIND_MW, WROpcode.LOCAL_INV):
         return NA
     refused = case.log.newest_of(Kind.WINDOW_REFUSED, case.subject.thing, wqe.serial)

@@ -175,7 +175,7 @@ def psn_mismatch_behind(case: Case, wqe: SendWqe, both: Ends) -> Finding:
 
 
 def _duplicates(case: Case, both: Ends) -> list[Evidence]:
-    """How many packets the peer took for duplicates."""
+    """Number of packets that the peer took for duplicates."""
     expected = both.receiver.resp.psn
     old = [r for r in case.log.about(Kind.PACKET_RECEIVED, both.receiver.thing)
            if (packet := roce_packet_of(r)).opcode_row.request

@@ -22,7 +22,7 @@ _OF_MODIFY = (
 
 @check("bring-up-attr", verbs=("modify_qp",))
 def bring_up_attr(case: Case, call: Call) -> Finding:
-    """Which attribute of which move was wrong."""
+    """The wrong attribute, and the transition that it was given to."""
     if call.refusal not in _OF_MODIFY:
         return ok("its attributes are not the reason")
     asked = modify_call_of(case, call)

@@ -292,7 +292,7 @@ def _loss_fate(row: PacketRow) -> str:
 
 
 def _since(case: Case, lost: list[PacketRow]) -> int | None:
-    """When the first of these faults was set."""
+    """The event in which the first of these faults was set."""
     numbers = delivery.faults_of(case, lost)
     set_ = [event_of(r) for r in case.log.of(Kind.FAULT_SET) if object_of(r) in numbers]
     return min(set_, default=None)

@@ -368,7 +368,7 @@ def unacked(case: Case, thing: Thing) -> int:
 
 
 def _taken(case: Case, thing: Thing, many: int) -> list[Evidence]:
-    """When they were taken, and how many are left."""
+    """The poll that took them, and the number that is left."""
     kinds = (Kind.CQ_EVENT_TAKEN, Kind.ASYNC_TAKEN)
     found = case.log.in_order(kinds, thing)
     event = event_of(found[-many]) if len(found) >= many else None

@@ -148,7 +148,7 @@ def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
 
 
 def _refusal_evidence(case: Case, call: Call, qp: QueuePair) -> list[Evidence]:
-    """Where it stood, and the answer."""
+    """The list that it stood in, and the answer."""
     name, thing = case.qp_name(qp), qp.thing
     moves = [r for r in case.log.about(Kind.STATE_CHANGED, thing) if event_of(r) < call.event]
     found = [fact(f"{name} went to {fmt.member(rec.new_state_of(r), type(qp.state))}", event_of(r))
@@ -215,7 +215,7 @@ def _too_many_sges_cure(case: Case, attempt: posting_calls.Attempt | None, limit
 
 
 def _most(case: Case, limit: str) -> int:
-    """How many pieces are taken."""
+    """Number of pieces that are taken."""
     queue = posting_calls.queue_of(case.world, case.call)
     holders = (getattr(queue, "cap", None), queue, case.profile.caps)
     return next((int(getattr(each, limit)) for each in holders if hasattr(each, limit)), 0)

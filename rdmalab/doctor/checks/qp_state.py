@@ -174,7 +174,7 @@ def reset_swallowed(case: Case, work: Send | Receive, qp: QueuePair) -> Finding:
 
 
 def _thrown(case: Case, qp: QueuePair, event: int) -> list[Evidence]:
-    """How many work requests went with it."""
+    """Number of work requests that went with it."""
     queue = "sq" if case.send is not None else "rq"
     found = case.log.about(Kind.QUEUE_DISCARDED, qp.thing)
     counts = [rec.slots_of(r) for r in found if event_of(r) == event and rec.queue_of(r) == queue]

@@ -135,7 +135,7 @@ def _fenced(case: Case, each: ownership.Overtake) -> Fix | None:
 
 @check("bad-resp")
 def bad_resp(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
-    """Which packet it was, and who has put it on the cable."""
+    """The packet, and what has put it on the cable."""
     if ending.status not in (WCStatus.BAD_RESP_ERR, WCStatus.FATAL_ERR):
         return ok("its response matched the request")
     answer = _answer(case)
@@ -164,7 +164,7 @@ def _answer(case: Case) -> Packet | None:
 
 
 def _response_evidence(case: Case, answer: Packet) -> list[Evidence]:
-    """How it came onto the cable."""
+    """The origin of the packet."""
     sent = [each for kind in ORIGINS for each in case.log.of(kind)]
     same = [each for each in sent if packet_of(each) == answer]
     found = [each for each in same if event_of(each) <= case.ended]

@@ -9,7 +9,7 @@ from rdmalab.views import key_denials
 
 @check("rem-inv-req")
 def rem_inv_req(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
-    """Which test of the responder it failed, or its receive did."""
+    """The test of the responder that it failed, or its receive did."""
     peer = case.peer
     if case.unanswered is not None and (dropped := case.unanswered.because("not-enabled")):
         if peer is None:
@@ -152,7 +152,7 @@ _CURES: dict[str, Lines] = {
 
 @check("rem-access")
 def rem_access(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
-    """Which test of its key the responder's memory failed."""
+    """The test of its key that the responder's memory failed."""
     peer = case.peer
     if case.unanswered is not None and (dropped := case.unanswered.because("rkey")):
         if peer is None:

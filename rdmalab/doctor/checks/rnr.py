@@ -61,7 +61,7 @@ def _many(naks: list[PacketRow]) -> str:
 
 
 def _next(qp: QueuePair) -> list[Evidence]:
-    """When it will be sent again."""
+    """The time at which it will be sent again."""
     until_ns = qp.comp.rnr_until_ns
     return [] if until_ns is None else [fact(f"the next try is at {fmt.clock(until_ns)}")]
 
@@ -103,7 +103,7 @@ def _rnr_slow_cure(case: Case, peer: QueuePair) -> Fix | None:
 
 @check("rnr-retry-exc")
 def rnr_retry_exc(send: Send, ending: Ending, qp: QueuePair) -> Finding:
-    """How many RNR NAKs came, and how many the requester puts up with."""
+    """Number of RNR NAKs that came, and number that the requester accepts."""
     if ending.status is not WCStatus.RNR_RETRY_EXC_ERR:
         return ok("it did not fail for want of a receive")
     naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
@@ -162,7 +162,7 @@ def _dropped(case: Case, target: QueuePair) -> list[Evidence]:
 
 
 def _last_taken(case: Case, target: QueuePair, event: int) -> list[Evidence]:
-    """When its receive queue became empty."""
+    """The event in which its receive queue became empty."""
     taken = case.log.about(Kind.RECV_TAKEN, target.thing)
     earlier = [event_of(r) for r in taken if event_of(r) < event]
     name = case.qp_name(target)
@@ -294,7 +294,7 @@ def _capacity(queue: Queue) -> int:
 
 
 def _waiting(case: Case, queue: Queue, thing: Thing, event: int) -> int:
-    """How many receives waited in that event: what waits now, less what came and went since."""
+    """Number of receives that waited in that event: now, less what came and went since."""
     now = len(queue.rq.wqes if isinstance(queue, QueuePair) else queue.wqes)
     shared = thing.number if thing.noun is Noun.SRQ else 0
     taken = sum(

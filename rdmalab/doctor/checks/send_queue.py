@@ -137,7 +137,7 @@ def polls_missing(case: Case, qp: QueuePair) -> Finding:
 
 
 def _on_cq(case: Case, qp: QueuePair, cq: CompletionQueue, *, is_send: bool) -> list[Evidence]:
-    """How many completions are on the CQ, since when, and the last poll."""
+    """Number of completions on the CQ, since when, and the last poll."""
     name = case.name(Noun.CQ, qp.node, cq.number)
     _, many, _ = full_queues.unpolled(case, qp, is_send=is_send)
     oldest = next(c for c in cq.cqes if c.qp_num == qp.number and c.is_send is is_send)

@@ -135,7 +135,7 @@ def sge_unfilled(case: Case, content: Content) -> Finding:
 
 
 def _unfilled(case: Case, thing: Thing, wqe: SendWqe, posted: int | None) -> str:
-    """How an empty message came to have no byte; nothing if it has some, or had no list at all."""
+    """The reason an empty message has no byte; nothing if it has some, or had no list at all."""
     wr = wqe.wr
     if wqe.length:
         return ""

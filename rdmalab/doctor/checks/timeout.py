@@ -179,7 +179,7 @@ def _is_acknowledged_only(send: Send) -> bool:
 
 
 def _after_wait(case: Case, row: PacketRow) -> list[Evidence]:
-    """When the timer asks for it again."""
+    """The time at which the timer asks for it again."""
     qp = case.qp
     if row.fate is not Fate.LOST or qp is None or qp.path is None or qp.path.answer_ns is None:
         return []

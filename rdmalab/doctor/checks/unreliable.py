@@ -52,7 +52,7 @@ def _key(miss: messages.Miss) -> int:
 
 
 def _changed(case: Case, target: QueuePair, event: int) -> list[Evidence]:
-    """When the target got the key that it has."""
+    """The event in which the target got the key that it has."""
     found = [
         event_of(r)
         for r in case.log.about(Kind.ATTRIBUTES_SET, target.thing)
@@ -227,7 +227,7 @@ _OF_CABLE = ("fault", "the link is down", "malformed")
 
 @check("uc-loss")
 def uc_loss(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
-    """Which packets of it the cable lost or reordered, and what the responder dropped for that."""
+    """Packets of it that the cable lost or reordered, and what the responder dropped for that."""
     if qp.transport.acknowledged:
         return NA
     lost = [miss for miss in unanswered.misses if miss.reason.startswith(_OF_CABLE)]

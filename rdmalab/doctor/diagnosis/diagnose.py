@@ -198,7 +198,7 @@ _WAITING = (Sort.PROGRAM, Sort.CQ, Sort.RECV)  # what another one's failure lets
 def _waits_for(
     first: Diagnosis, roots: Sequence[Cause], seen: Sequence[Diagnosis]
 ) -> SubjectOutcome:
-    """How it stands; never, where a thread or a queue waits at rest, or for what never comes.
+    """Its outcome; never, where a thread or a queue waits at rest, or for what never comes.
 
     Bytes wait as long as a send that is to write them has not ended; they are wrong where a check
     says so although they came.
@@ -231,7 +231,7 @@ _SPOILED = {Sort.BYTES: "and they are wrong", Sort.PROGRAM: "and it used wrong d
 
 
 def spoiled(found: SubjectOutcome, subject: Subject) -> SubjectOutcome:
-    """How bytes that came, or a thread that is done, stand if a check has found a cause on them."""
+    """The outcome of bytes or of a thread that is done, if a check has found a cause on them."""
     text = _SPOILED.get(subject.sort, "") if found.kind is Status.WELL else ""
     bad = replace(found, kind=Status.FAILED, sentence=f"{found.sentence}, {text}")
     return bad if text else found

@@ -57,7 +57,7 @@ class Examination:
 
     @property
     def root(self) -> object:
-        """Which cause it found in what; None if it found none."""
+        """The cause it found, and the object; None if it found none."""
         first = self.report.causes[:1]
         return (first[0].check.slug, first[0].subject) if first else None
 
@@ -144,7 +144,7 @@ def _waited_for(session: Session, log: Log, subject: Subject) -> list[Cause]:
 
 
 def _outcome_at(session: Session, log: Log, examination: Examination) -> SubjectOutcome:
-    """How it stands now: what was destroyed without an error is well."""
+    """Its outcome now: what was destroyed without an error is well."""
     found = outcome_of(session, examination.subject, log)
     gone = not exists(session.world, examination.subject.thing)
     then = examination.report.outcome

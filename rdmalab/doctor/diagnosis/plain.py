@@ -163,7 +163,7 @@ def _queue_pairs(session: Session, question: Node | None) -> list[QueuePair]:
 
 
 def _outstanding(session: Session, log: Log, question: Node | None) -> list[Examination]:
-    """Where nothing is wrong, a send that still waits, first one that waits for more than time."""
+    """Sends that still wait where nothing is wrong, first one that waits for more than time."""
     found = [each for qp in _queue_pairs(session, question) for each in under_way(qp)]
     now = Moment(session.world.event, Why.NOW)
     looks = [examination for each in found for examination in looks_at(log, now, [each])]

@@ -98,7 +98,7 @@ def _looks(log: Log, program: Program) -> Iterator[tuple[Line, Piece]]:
 
 @once_a_log
 def _reads(log: Log, node: str) -> list[_Read]:
-    """When lines of the programs of a node looked at bytes; over: the program does not go on."""
+    """Looks of lines of the programs of a node at bytes; over: the program does not go on."""
     found = []
     for program in programs_of(log.session.world):
         looks = {line.number: (line, piece) for line, piece in _looks(log, program)}
@@ -143,7 +143,7 @@ def early_reads(log: Log, node: str) -> Iterator[EarlyRead]:
 
 @once_a_log
 def unseen(log: Log, node: str) -> list[Unseen]:
-    """Where one WRITE replaced what another had brought and nothing had read, oldest first."""
+    """Places in which one WRITE replaced what another had brought unread, oldest first."""
     writes = log.of(Kind.MEMORY_WRITTEN, node)[-MOST_WRITES:]
     found = []
     for place, record in enumerate(writes):
@@ -191,7 +191,7 @@ def _octets(log: Log, node: str, came: Arrival, piece: Piece) -> bytes:
 
 @once_a_log
 def written_over(log: Log, node: str) -> list[WrittenOver]:
-    """Where a WRITE of another node came after what the program wrote there meanwhile."""
+    """Places in which a WRITE of another node came after what the program wrote there meanwhile."""
     found = []
     for record in log.of(Kind.HOST_WROTE, node)[-MOST_WRITES:]:
         event = rec.event_of(record)

@@ -97,7 +97,7 @@ class Call:
         return self._parsed()[1]
 
     def call_text(self, session: Session) -> str:
-        """Why it was refused, with the names of objects."""
+        """The reason it was refused, with the names of objects."""
         made = self.invocation
         return named(session, made, self.message) if made is not None else self.message
 

@@ -75,7 +75,7 @@ def _message(world: World, log: Log, received: Record) -> Message | None:
 
 
 def _before_payload(log: Log, received: Record, packet: Packet) -> int:
-    """How many bytes a packet wrote before its payload: those of a datagram's address."""
+    """Number of bytes that a packet wrote before its payload: those of a datagram's address."""
     if packet.opcode_row.service is not Service.UD:
         return 0
     wrote = [r for r in log.within(rec.event_of(received))
@@ -126,7 +126,7 @@ def taking(world: World, log: Log, node: str, number: int, wqe: RecvWqe) -> Mess
 
 # --------------------------------------------------------------------------- bytes
 def pieces(hca: Hca, sg: list[SGE]) -> list[Piece]:
-    """Where the elements of a list lie in memory; by their addresses where a key is unknown."""
+    """Pieces of memory of a list's elements; by their addresses where a key is unknown."""
     found = []
     for sge in sg:
         mr = hca.lkeys.get(sge.lkey)
@@ -136,7 +136,7 @@ def pieces(hca: Hca, sg: list[SGE]) -> list[Piece]:
 
 
 def target(hca: Hca, wqe: SendWqe) -> Piece:
-    """Where a WRITE goes in the memory of a node; by its address where its key is unknown."""
+    """Piece of memory of a node that a WRITE fills; by its address where its key is unknown."""
     mr = hca.rkeys.get(wqe.wr.rkey)
     start = wqe.wr.remote_addr
     return (start if mr is None else mr.addr + start - mr.iova), wqe.length

@@ -225,7 +225,7 @@ def _bytes(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
 
 
 def _object(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
-    """How an object without work of its own is used."""
+    """The use of an object without work of its own."""
     thing = subject.thing
     if not exists(session.world, thing):
         return SubjectOutcome(Status.WELL, "it was destroyed", log.destroyed(thing))

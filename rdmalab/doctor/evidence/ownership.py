@@ -125,7 +125,7 @@ _Key = tuple[bool, int, int]  # is a send, number of its queue, serial
 
 
 class _Ends(NamedTuple):
-    """When work ended and was polled, on which queue it completed, and which of it failed."""
+    """Events in which work ended and was polled, its queue, and what of it failed."""
 
     ended: dict[_Key, int]
     polled: dict[_Key, int]
@@ -164,7 +164,7 @@ def _ended(kind: Kind, record: Record) -> tuple[_Key, int]:
 
 @once_a_log
 def overwrites(log: Log, node: str) -> list[Overwrite]:
-    """Where the program wrote into bytes that the adapter owned, oldest first."""
+    """Writes of the program into bytes that the adapter owned, oldest first."""
     wrote = log.of(Kind.HOST_WROTE, node)[-MOST_WRITES:]
     found = [
         Overwrite(sink, rec.event_of(record), piece)
@@ -179,7 +179,7 @@ def overwrites(log: Log, node: str) -> list[Overwrite]:
 
 @once_a_log
 def refills(log: Log, node: str) -> list[Refill]:
-    """Where the program wrote into bytes that a send had still to read, oldest first."""
+    """Writes of the program into bytes that a send had still to read, oldest first."""
     wrote = log.of(Kind.HOST_WROTE, node)[-MOST_WRITES:]
     posts = log.of(Kind.SEND_POSTED, node)[-MOST_POSTS:] if wrote else []
     ended = _ends(log, node, rec.event_of(posts[0])).ended if posts else {}
@@ -301,7 +301,7 @@ def _torn(log: Log, read: TrackedRequest, owner: Thing, start: int) -> Iterator[
 
 @once_a_log
 def filled_twice(log: Log, node: str) -> list[Twice]:
-    """Where one request filled the bytes of another before the program had polled that one."""
+    """Requests that filled the bytes of another before the program had polled that one."""
     filled = sorted((s for s in sinks(log, node) if s.filled), key=lambda sink: sink.ended or 0)
     newest = filled[-MOST_WRITES:]
     return [

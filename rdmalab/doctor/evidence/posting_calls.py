@@ -238,7 +238,7 @@ def latest_batch(log: Log, subject: Subject) -> Batch | None:
 
 
 def posted_at(log: Log, thing: Thing, event: int | None, wr_id: int) -> Building | None:
-    """How a send was built whose batch was posted in an event; None if it was not built."""
+    """The building of a send whose batch was posted in an event; None if it was not built."""
     closed = (each for each in batches(log, thing) if each.closed == event)
     return next((each.find(wr_id) for each in closed), None)
 

@@ -1,4 +1,4 @@
-"""Where the time of a send went: after earlier requests, in waits for a receiver, in timeouts."""
+"""The parts of the time of a send: after earlier requests, in waits for a receiver, in timeouts."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ class TimeSpent:
 
     @cached_property
     def life(self) -> tuple[int, int] | None:
-        """When it was posted and when it ended, in ns; None if one of them is not kept."""
+        """Times at which it was posted and ended, in ns; None if one of them is not kept."""
         posting, ending = self.send.posting, self.send.ending
         if posting is None or ending is None:
             return None
@@ -132,7 +132,7 @@ class TimeSpent:
         return max(earlier[-1] - 1, self.send.posted or 0) if earlier else self.send.posted
 
     def _carried_ns(self) -> int:
-        """How long the fuller direction of the link was occupied before it began: load, no wait."""
+        """Time in ns that the fuller direction of the link was in use before: load, no wait."""
         cable, busy = self.send.session.world.network.cable, Counter[str]()
         for record in self.log.since(self.send.posted or 0, Kind.PACKET_SENT):
             if rec.at_ns_of(record) >= self._started_ns:

@@ -21,14 +21,14 @@ MOST_PACKETS = 64  # of one work request that are looked at one by one: the firs
 
 
 class Ending(NamedTuple):
-    """How it ended, and in which event."""
+    """Its status, and the event in which it ended."""
 
     status: WCStatus
     event: int
 
 
 class CqePlace(NamedTuple):
-    """Where a completion came to lie, or was taken: CQ number, event, the program that took it."""
+    """Place of a completion that was added or taken: CQ number, event, the program that took it."""
 
     cq: int
     event: int
@@ -68,7 +68,7 @@ class WorkRequest:
 
     @property
     def ending(self) -> Ending | None:
-        """How it was completed; a flush is a completion too."""
+        """Its completion; a flush is a completion too."""
         raise NotImplementedError
 
     def _ended_with(self, status: WCStatus) -> bool:
@@ -163,7 +163,7 @@ class Send(WorkRequest):
 
     @cached_property
     def ending(self) -> Ending | None:
-        """How it was completed; a flush is a completion too."""
+        """Its completion; a flush is a completion too."""
         record = self._newest(Kind.WQE_COMPLETED)
         if record is None:
             return None
@@ -226,7 +226,7 @@ class Receive(WorkRequest):
 
     @cached_property
     def queue(self) -> RecvQueue | SharedReceiveQueue | None:
-        """Where it was posted, if that still is there."""
+        """The queue that it was posted to, if that still exists."""
         thing = self.subject.thing
         table = self.session.world.nodes[thing.node].tables[thing.noun].items
         found = table.get(thing.number)
@@ -266,6 +266,6 @@ class Receive(WorkRequest):
 
     @property
     def ending(self) -> Ending | None:
-        """How it was completed."""
+        """Its completion."""
         place = self.added or self.overrun
         return Ending(place.cqe.status, place.event) if place is not None else None

@@ -1,4 +1,4 @@
-"""How two ends were brought up: the attributes of each, their events, and differences."""
+"""The bring-up of two ends: the attributes of each, their events, and differences."""
 
 from typing import NamedTuple
 
@@ -44,7 +44,7 @@ def began_alone(case: Case, ends_: Ends) -> tuple[QueuePair, int] | None:
 
 
 def psn_gap(ends_: Ends) -> int:
-    """How far the first PSN of the sender is ahead of the PSN that the receiver expects."""
+    """PSNs by which the first PSN of the sender is ahead of the PSN that the receiver expects."""
     return diff(ends_.sender.attr.sq_psn or 0, ends_.receiver.attr.rq_psn or 0)
 
 

@@ -85,7 +85,7 @@ def _is_lasting(match: Match) -> bool:
 
 
 def longest_payload(case: Case, found: Obstacle) -> int:
-    """How many bytes of payload a packet like those lost may have to get through."""
+    """Most bytes of payload with which a packet like those lost would get through."""
     packet = found.packet(case)
     return (found.match.longer or 0) - (wire_length(packet) - len(packet.payload))
 

@@ -89,7 +89,7 @@ class Backlog(NamedTuple):
 
     @property
     def signaled(self) -> int:
-        """How many of them will have a completion."""
+        """Number of them that will have a completion."""
         return sum(send.wqe is not None and send.wqe.signaled for send in self.sends)
 
 

@@ -1,4 +1,4 @@
-"""Which test of its key some memory fails, in words; and what became of a key that was good."""
+"""The test of its key that some memory fails, in words; and what became of a key that was good."""
 
 from typing import NamedTuple
 
@@ -120,7 +120,7 @@ def invalidated(case: Case, node: str, key: int) -> InvalidWindow | None:
 
 
 def _of_window(case: Case, node: str, key: int) -> str:
-    """Which window a key is of that is not bound; empty if the key is of no window."""
+    """The window, not bound, that a key is of; empty if the key is of no window."""
     thing = Thing(Noun.MW, node, window_number(key))
     if thing.number < 1 or thing not in case.names.name_of:
         return ""

@@ -1,4 +1,4 @@
-"""Why a queue pair entered ERR or SQE: its work, its peer, a modify_qp, an overrun CQ, an event."""
+"""The cause of ERR or SQE: work of the queue pair, its peer, a modify_qp, an overrun CQ, events."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -70,7 +70,7 @@ def lacks_receive(case: Case, peer: QueuePair) -> bool:
 
 
 def source(case: Case, peer: QueuePair) -> RecvQueue | SharedReceiveQueue:
-    """Where a message of the send takes its receive from."""
+    """The queue from which a message of the send takes its receive."""
     return case.shared_by(peer) or peer.source
 
 

@@ -22,7 +22,7 @@ def users(case: Case, cq: CompletionQueue) -> list[QueuePair]:
 
 
 def needed(case: Case, cq: CompletionQueue) -> int:
-    """How many completions may come onto it before anybody polls: the depths of its queues."""
+    """Most completions that may come onto it before anybody polls: the depths of its queues."""
     hca, depth = case.world.nodes[cq.node], 0
     for qp in users(case, cq):
         depth += qp.sq.capacity if qp.send_cq == cq.number else 0

@@ -189,7 +189,7 @@ def allowing(case: Case, node: str, mr: MemoryRegion, pd: int, rights: int) -> l
 
 # --------------------------------------------------------------------------- the peer's memory
 def target(case: Case, peer: QueuePair, wr: SendWR, denial: Denial) -> MemoryFix | None:
-    """Which memory of the peer to name instead, and how many bytes of it there are."""
+    """Memory of the peer to name instead, and the number of its bytes."""
     hca = case.world.nodes[peer.node]
     opened = hca.rkeys.get(wr.rkey)
     if isinstance(opened, MemoryRegion):

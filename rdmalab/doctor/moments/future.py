@@ -20,10 +20,10 @@ from rdmalab.world.relations import exists
 from rdmalab.world.world import World
 
 MOST_EVENTS = 4_000
-"""How far a trial looks: it must not take longer than a person waits for an answer."""
+"""The most events of a trial: it must not take longer than a person waits for an answer."""
 
 LONG_WAIT_NS = 10_000_000_000
-"""How long a person waits before calling it a hang, in ns of virtual time."""
+"""Time that a person waits before calling it a hang, in ns of virtual time."""
 
 _FIRST_LOOK = 32  # events, and then four times as many each time
 

@@ -32,7 +32,7 @@ _POSTS = (Kind.SEND_POSTED, Kind.RECV_POSTED, Kind.SRQ_POSTED)
 
 
 class Why(Enum):
-    """Why a moment counts."""
+    """The reason a moment counts."""
 
     ENDED = auto()  # a completion was made, a call refused
     BEFORE_TEARDOWN = auto()
@@ -280,7 +280,7 @@ def _of_thing(session: Session, log: Log, subject: Subject) -> list[Moment]:
 
 
 def _failure(log: Log, thing: Thing) -> list[Moment]:
-    """When the first work failed after an error took a queue pair to ERR, at either end."""
+    """Moment of the first failed work after an error took a queue pair to ERR, at either end."""
     if thing.noun is not Noun.QP:
         return []
     errs = [e for e in log.entered(thing, QPState.ERR) if not _called(log, e)]

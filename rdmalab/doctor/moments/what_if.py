@@ -85,7 +85,7 @@ def attempt(
 
 
 def _good_end_ns(session: Session, subject: Subject, log: Log) -> int | None:
-    """When the subject succeeds without another call; None where it does not."""
+    """Time in ns at which the subject succeeds without another call; None where it does not."""
     if session.world.agenda.next_ns() is None or subject.sort not in (Sort.SEND, Sort.RECV):
         return None
     if outcome_of(session, subject, log).kind is not Status.PENDING:

@@ -16,7 +16,7 @@ _LEADING = (RowPart.CAUSE, RowPart.WAIT, RowPart.WARNING)
 
 
 class Budget(NamedTuple):
-    """How much of an answer is shown: pieces of evidence of a cause, lines of a fix, root causes,
+    """Limits of an answer: pieces of evidence of a cause, lines of a fix, root causes,
     and the text of their rules.
     """
 

@@ -72,7 +72,7 @@ def _create_flow(s: Scope) -> Text:
 
 
 def _at(s: Scope, region: Region) -> tuple[str, int, int]:
-    """Where the bytes of a region are, as `char *`; its start, and its stop."""
+    """Address of the bytes of a region, as `char *`; its start, and its stop."""
     mr = s.world.nodes[region.thing.node].mrs.items.get(region.thing.number)
     if mr is None:
         raise NotExportable("memory of a region that is no more")

@@ -165,7 +165,7 @@ def structure(kind: str, name: str, members: Iterable[str]) -> list[str]:
 
 
 class Verb(NamedTuple):
-    """How a command is written. begin: before it is carried out; None: nothing is called.
+    """The writing of a command. begin: before it is carried out; None: nothing is called.
 
     end: its lines, when its result is known.
     """

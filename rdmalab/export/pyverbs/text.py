@@ -146,7 +146,7 @@ def lost(s: Scope, lines: Lines | None) -> list[str]:
 
 
 class Verb(NamedTuple):
-    """How a command is written. begin: before it is carried out; None: nothing is called.
+    """The writing of a command. begin: before it is carried out; None: nothing is called.
 
     end: its lines, when its result is known.
     """

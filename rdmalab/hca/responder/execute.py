@@ -228,6 +228,6 @@ def _follow(hca: Adapter, qp: QueuePair, packet: Packet) -> bool:
 
 
 def _place(hca: Adapter, rkey: int, va: int) -> int:
-    """Where the byte lies that the checks have let through; no key is checked for 0 bytes."""
+    """Address of the byte that the checks have let through; no key is checked for 0 bytes."""
     opened = hca.rkeys.get(rkey)
     return va if opened is None else opened.addr + va - opened.iova

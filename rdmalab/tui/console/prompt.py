@@ -103,8 +103,11 @@ class Prompt(Console):
                 self.app.action_event(int(found[1]))
 
     def action_press(self, key: str) -> None:
-        """Press a key of the prompt: a click in the footer."""
-        if key != "tab" or not self._take_offer():
+        """Press a key of the prompt: a click in the footer. ^C copies what is selected."""
+        if key == "ctrl+c" and self.screen.get_selected_text():
+            self.screen.action_copy_text()
+            self.screen.clear_selection()
+        elif key != "tab" or not self._take_offer():
             self.press(key)
 
     def on_key(self, event: events.Key) -> None:

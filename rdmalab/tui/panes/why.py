@@ -1,4 +1,4 @@
-"""Why: the answer to the last question, for the current world; its rows lead to their events."""
+"""The pane Why: the answer to the last question, for the current world, with its events."""
 
 from __future__ import annotations
 

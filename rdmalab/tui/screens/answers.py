@@ -72,7 +72,7 @@ def why_keys(report: Report, event: int | None, word: str) -> Iterator[PageKey]:
 
 
 def answer_page(line: str, lines: Iterable[Line], report: Report | None, rows: int) -> Page:
-    """The answer of a line that was typed. report: of `why`; its keys go to its first event.
+    """The answer of a line that was typed. report: of `why`; its keys go to its first evidence.
 
     rows: of the screen; a page has more of them than the prompt, and shows more of a fix.
     """
@@ -81,7 +81,8 @@ def answer_page(line: str, lines: Iterable[Line], report: Report | None, rows: i
         if line.split()[0] == "why" and ";" not in line:
             most = max(MOST_LINES, rows - _AROUND)
             lines = answer_lines(report, _USUAL, most=most)
-        event = next((row.event for row in report.rows if row.event is not None), None)
+        found = [row.event for row in report.rows if row.event is not None]
+        event = next(iter(found[1:] or found), None)
         word = report.chain[0].check.article if report.chain else ""
         keys = why_keys(report, event, word)
     return Page(" ".join(line.split()) or "answer", lines, keys)

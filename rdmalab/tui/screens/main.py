@@ -211,7 +211,7 @@ class Main(Screen[None]):
         self._tell(f"{self.model.session.default_node}> {text}")
         self.model.resize(self.text_width, self._note_rows(text))
         self._printed = []
-        before = self.view.moment
+        before = self._moment
         self._pacing.begin()
         if isinstance(page := self.app.screen, TextScreen):
             page.leave()  # a key has said this line: the page is about an older one
@@ -219,10 +219,16 @@ class Main(Screen[None]):
             return await self.model.evaluate(text, self._emit, self._pacing.pause)
         finally:
             was, self._met = self._met, self._news()
-            is_change = before != self.view.moment
+            is_change = before != self._moment
             self.set_timer(
                 _SOON_S, partial(self._settle, text, self._printed, was, self._met, is_change)
             )
+
+    @property
+    def _moment(self) -> tuple[object, ...]:
+        """All that a line changes which the panes show."""
+        lab = self.model.exercise
+        return self.view.moment, dict(lab.answers) if lab is not None else None
 
     def _note_rows(self, text: str) -> int:
         """Rows in which the notes of a lesson are seen after this line."""
@@ -328,7 +334,7 @@ class Main(Screen[None]):
         self._share_rows()
 
     def _share_rows(self) -> None:
-        """Where room is short, the prompt gets the rows of the wire that are empty.
+        """Give the prompt the empty rows of the wire, where room is short.
 
         Where there is much, the wire grows with the session and never shrinks: no step moves it.
         """
@@ -428,7 +434,7 @@ class Main(Screen[None]):
         self.frame_soon()
 
     def _mark_covered(self) -> None:
-        """Where another tab covers the tasks of a lab, the strip has them."""
+        """Show the tasks of a lab in the strip, where another tab covers them."""
         is_covered = self.is_beside and self.tab != NOTES and self.model.exercise is not None
         self.set_class(is_covered, "-tasks-covered")
 

@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 
 from rdmalab.shell.styled_text import Line, relaid, text_of
 from rdmalab.tui.bars import Keys
-from rdmalab.tui.content import content
+from rdmalab.tui.content import content, linked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -146,7 +146,7 @@ class Page(TextScreen):
         if not self.is_current:  # it was left before this refresh
             return
         width = self._sheet.scrollable_content_region.width
-        self._rows = [content(row) for row in relaid(self.lines, width)]
+        self._rows = [linked(content(row)) for row in relaid(self.lines, width)]
         self._show()
 
     def _show(self) -> None:
@@ -217,7 +217,7 @@ class Page(TextScreen):
 
     def action_copy(self) -> None:
         """Copy the whole text."""
-        self.notify(self.app.deliver(self.text), title="Copy", timeout=4)
+        self.app.copy_to_clipboard(self.text)
 
     def action_carry_out(self, line: str, opens: bool) -> None:
         """Leave the page for a command."""

@@ -2,8 +2,11 @@
 
 import os
 import re
+import signal
+import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,6 +79,53 @@ def programs() -> Iterator[LivePrograms]:
     made = LivePrograms(Execution(lab, commands, lambda _: None))
     yield made
     made.leave()
+
+
+def served(programs: LivePrograms) -> list[str]:
+    """Serve them until they have ended; what was printed."""
+    programs.hold(is_held=False)
+    lines, until_s = list[str](), time.monotonic() + 30
+    while not programs.is_over and time.monotonic() < until_s:
+        programs.serve()
+        lines += programs.printed()
+    assert programs.is_over
+    return lines
+
+
+@needs("gcc")
+def test_programs_end_when_their_time_is_over(programs: LivePrograms) -> None:
+    programs.execution.bound(0.3, end_stuck=False)
+    assert "rdmalab: the programs are ended: the time is over" in served(programs)
+    assert programs.execution.code == 128 + signal.SIGTERM
+
+
+@needs("gcc")
+def test_programs_that_hang_are_ended(tmp_path: Path) -> None:
+    program, place = compiled("deadlock"), str(tmp_path / "s")
+    commands = [Command((program, place, "serve"), "A"), Command((program, place, "ask"), "B")]
+    made = LivePrograms(Execution(Lab(), commands, lambda _: None))
+    made.execution.bound(None, end_stuck=True)
+    assert "rdmalab: the programs are ended: they hang" in served(made)
+    made.leave()
+
+
+def test_an_open_lab_ends_for_others_when_its_time_is_over(tmp_path: Path) -> None:
+    path = tmp_path / "lab"
+    made = LivePrograms(Execution(Lab(), [], lambda _: None, path))
+    made.execution.bound(0.1, end_stuck=False)
+    with socket.socket(socket.AF_UNIX) as other:
+        other.connect(str(path))
+        served(made)
+        assert other.recv(1) == b""
+    made.leave()
+
+
+@needs("gcc")
+def test_the_options_that_end_programs_hold_in_the_app() -> None:
+    with on_terminal("--limit", "1", "--", compiled("lab_ends")) as terminal:
+        terminal.wait_for("the programs are ended: the time is over")
+        terminal.send(CTRL_D)
+        assert terminal.wait_exit() == 128 + signal.SIGTERM
 
 
 def lab_of(programs: LivePrograms) -> Lab:

@@ -144,7 +144,7 @@ def test_a_foreign_user_is_not_served(
         foreign.connect(str(path))
         made.turn()
         assert foreign.recv(1) == b""
-    assert not made.connections
+    assert not made.sockets.connections
 
 
 def test_no_other_user_reaches_the_socket_of_an_execution() -> None:

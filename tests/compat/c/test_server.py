@@ -197,7 +197,7 @@ def test_a_foreign_user_is_not_let_in(server: tuple[Server, Path]) -> None:
     for _ in range(20):
         made.turn()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert not made.connections
+    assert not made.sockets.connections
 
 
 def test_a_handle_of_another_program_is_no_handle(server: tuple[Server, Path]) -> None:

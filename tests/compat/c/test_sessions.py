@@ -1,6 +1,7 @@
 """What C programs did is kept in a small file, and happens again without them, anywhere."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.cli.session_commands import keep
+from rdmalab.command import Invocation, New, Noun
 from rdmalab.lab import Lab, open_session
 from rdmalab.scenario import saving
 from rdmalab.scenario.loader import load
@@ -106,3 +108,24 @@ def test_run_and_why_read_it(tmp_path: Path) -> None:
     assert done["why"].returncode == 1
     assert "rkey" in done["why"].stdout
     assert (done["check"].returncode, done["check"].stderr) == (0, "1 of 1 files can run\n")
+
+
+@needs("gcc")
+def test_a_session_file_keeps_the_program_and_source_line_of_each_call(tmp_path: Path) -> None:
+    path = tmp_path / "kept.rdmalab"
+    execute("--save", str(path), *pair("wrong_rkey", tmp_path))
+    runner = Runner(load(str(path), VOCABULARY), open_session)
+    runner.run()
+    session = runner.session
+    entry = next(each for each in session.journal if each.invocation.name == "post_send")
+    caller = session.caller_of(entry.event)
+    assert re.fullmatch(r"wrong_rkey \(\d+\), at pair\.h:\d+ in post", caller)
+    again = tmp_path / "again.rdmalab"
+    keep(str(again), "again", session, tui=False)
+    later = Runner(load(str(again), VOCABULARY), open_session)
+    later.run()
+    assert later.session.caller_of(entry.event) == caller
+    session.history.seek(session.history.place_after(entry.event - 1))
+    session.perform(Invocation("alloc_pd", {"pd": New(Noun.PD, "A", "pd9")}))
+    assert session.world.event == entry.event
+    assert session.caller_of(entry.event) == ""  # another branch

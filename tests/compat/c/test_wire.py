@@ -8,7 +8,7 @@ from rdmalab.compat.c.connections import HANDLERS as CM_HANDLERS
 from rdmalab.compat.c.posts import HANDLERS
 
 _SPECIAL = {"hello", "open_async", "create_comp_channel", "cm_open_channel", "poll_cq",
-            "cm_get_event"}  # fmt: skip
+            "cm_get_event", "share_page"}  # fmt: skip
 LAYOUTS = [*wire.STRUCTURES.values(), *wire.PLAIN.values()]
 BITS = {"u8": 8, "u16": 16, "u32": 32, "u64": 64, "gid": 128}
 

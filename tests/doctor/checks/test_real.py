@@ -66,7 +66,7 @@ _CASES = [
     ("pytorch-81628", "error-12", "A.qp0.wr[1]", "no-route"),
     ("gloo-147", "flushed", "A.qp1.recv_wr[10]", "no-route"),
     ("tf-9432", "too-long", "A.qp0.wr[2]", "link-mtu"),
-    ("mori-424", "refused", "ENOMEM", "inline-too-long"),
+    ("mori-424", "refused", "EINVAL", "inline-too-long"),
     ("fastdeploy-8091", "partly", "ENOMEM", "sq-too-small"),
     ("fastdeploy-8091", "twice", "B.cq0", "posted-twice"),
     ("tensorpipe-414", "no-room", "ENOMEM", "sq-too-small"),

@@ -7,6 +7,7 @@ import pytest
 from rdmalab.recovery.user_paths import STATE
 from rdmalab.tui.panes.notes import NotesPane, StripPane
 from rdmalab.tui.world_view import WorldView
+from tests.shell.test_kept_labs import shown_lines
 from tests.tui.pane_host import hosted
 
 LESSON = "load err/rnr-retry-exceeded"
@@ -100,6 +101,17 @@ async def test_the_page_of_the_tour_ticks_the_tasks() -> None:
         assert "● 2. A receive for B" in it.text
         assert "· 3. INIT to RTR: ready to receive" in it.text
         assert "Tab writes  post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]" in it.text
+
+
+async def test_where_only_the_answer_is_missing_the_page_shows_just_the_question() -> None:
+    lines = shown_lines()
+    async with hosted(page, "tour", *lines[: lines.index("goto @before") - 1]) as it:
+        assert "What does B answer?" in " ".join(it.text.split())
+        assert "Send once more without a new receive" in " ".join(it.text.split())
+    async with hosted(page, "tour", *lines[: lines.index("goto @before")]) as it:
+        assert "Send once more" not in " ".join(it.text.split())
+        question = it.text[it.text.index("What does B answer?") :].splitlines()
+        assert question[1].strip() == "a) an ACK   b) an RNR NAK   c) nothing"
 
 
 async def test_a_wrong_answer_has_its_sign_and_its_words() -> None:

@@ -138,8 +138,20 @@ async def test_why_has_its_keys() -> None:
         await it.pilot.press("escape")
         await it.say("why")
         await opened(it)
-        await it.pilot.press("1")
-        await it.until(lambda: "A> goto" in it.said)
+        refused = next(row for row in it.grid if "key of no MR" in row)
+        event = refused.split("[ev ")[1].split("]")[0]
+        await it.pilot.press("1")  # to the evidence, and not to the end, where one is
+        await it.until(lambda: f"A> goto {event}" in it.said)
+
+
+async def test_a_click_on_the_evidence_of_a_page_opens_its_event() -> None:
+    async with stand() as it:
+        await it.say(f"{WRITE} flags=SIGNALED", "run", "why")
+        await opened(it)
+        y, row = next((y, row) for y, row in enumerate(it.grid) if "key of no MR" in row)
+        event = row.split("[ev ")[1].split("]")[0]
+        await it.pilot.click(offset=(row.index("[ev ") + 2, y))
+        await it.sees(f"event {event}", "1 Go there")
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,9 @@ int lab_stream(enum word word, uint16_t node, uint32_t *number);
 /* Connect, in each process once. Returns how many devices the process sees; *first: of which node. */
 uint32_t lab_devices(uint16_t *first);
 
+/* Whether the queue of this slot is empty, so that a poll needs no message. Slot 0: ask the lab. */
+int lab_looks_in_vain(uint32_t slot, uint32_t entries);
+
 /* Whether this process is connected; the first node whose device it sees. */
 int lab_is_open(void);
 uint16_t lab_first(void);

@@ -219,6 +219,7 @@ static struct built *last(struct ibv_qp_ex *ex)
 
 	if (batch->count)
 		return &batch->built[batch->count - 1];
+	memset(&nowhere.send, 0, sizeof(nowhere.send));
 	octets_begin(&nowhere.bytes);
 	return &nowhere;
 }
@@ -363,7 +364,8 @@ static void set_bytes(struct ibv_qp_ex *ex, enum setter setter, const struct ibv
 {
 	struct built *made = last(ex);
 
-	made->bytes.length = 0; /* the last setter counts */
+	if (made->send.setter) /* a second one for the same request: the lab judges it */
+		made = append(ex, (enum ibv_wr_opcode)NO_OPCODE);
 	made->send.setter = setter;
 	made->send.num_sge = count;
 	add_sges(&made->bytes, sg, count);

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Mlx5DVContextAttr:
-    """How to open a context: made before the device is asked, so this one is not refused."""
+    """Parameters to open a context: made before the device is asked, so this one is not refused."""
 
     def __init__(self, flags: int = 0, comp_mask: int = 0, fds: "FdArr | None" = None) -> None:
         """Keep what `Mlx5Context` would be asked with."""
