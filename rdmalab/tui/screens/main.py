@@ -409,7 +409,7 @@ class Main(Screen[None]):
         return self.app.size.width >= _WIDE and self.app.size.height >= _HIGH
 
     def _arrange_packet(self) -> None:
-        """Two panes with one packet are one too many."""
+        """One pane shows the packet: the one beside the prompt, or the tab."""
         tabs = self.query_one(TabRow)
         (tabs.hide if self.is_apart else tabs.show)(f"tab-{PACKET}")
         if not self.is_apart:
