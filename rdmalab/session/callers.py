@@ -1,4 +1,4 @@
-"""Which programs of the host have called, by the event of each call."""
+"""The programs of the host that have called, by the event of each call."""
 
 from rdmalab.session.history import History
 

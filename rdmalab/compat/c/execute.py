@@ -149,7 +149,7 @@ class Execution:
         return self.code
 
     def caller_of(self, event: int) -> str:
-        """Which program has called in an event, and where; empty: none."""
+        """The program that called in an event, and the place in its source; empty: none did."""
         caller = self.server.calls.callers.get(event)
         return caller.text if caller is not None else ""
 

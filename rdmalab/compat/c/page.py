@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 HOLD_NS = 1_000_000
-"""How long an empty poll is kept back for something to come."""
+"""The time for which an empty poll is kept back for something to come."""
 SIZE = 4096
 WORDS_OF_SLOT = 4
 SLOTS = SIZE // 4 // WORDS_OF_SLOT

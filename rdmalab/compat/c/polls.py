@@ -96,7 +96,7 @@ class Polls:
         self.sockets.reply(poll.connection, 0 if poll.is_plain else errno.ENOENT)
 
     def wait_s(self, now_s: float) -> float:
-        """How long until the first of those that are held is answered at the latest."""
+        """Seconds until the first of those that are held is answered at the latest."""
         return max(0.0, min(poll.deadline_s for poll in self.held.values()) - now_s)
 
     def answer_held(self) -> None:

@@ -101,13 +101,13 @@ class Server:
         return not self.calls.is_held and not self._is_stopped(now_s)
 
     def _wait_s(self, now_s: float, due_ns: int | None) -> float:
-        """How long to listen before the next thing happens; 0: it may now."""
+        """Seconds to listen before the next thing happens; 0: it may now."""
         now_ns = self.world.now_ns
         all_wait = not self.pace.is_near(now_ns, due_ns) and self._all_wait()
         return self.pace.wait_s(now_s, now_ns, due_ns, all_wait=all_wait)
 
     def _wakes_ns(self) -> int | None:
-        """When the sleep of a program is over; None: none sleeps until a time."""
+        """Virtual time at which the first sleep is over; None: no program sleeps until a time."""
         if not any(map(_SLEEPS_TO, self.calls.programs)):
             return None
         return min(program.sleeps_to_ns for program in self.calls.programs if program.sleeps_to_ns)
