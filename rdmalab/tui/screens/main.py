@@ -308,8 +308,14 @@ class Main(Screen[None]):
         self.frame_soon()
 
     def _open(self, page: TextScreen, printed: list[Line]) -> None:
-        """Show a page, unless the user has gone on typing, or another line is carried out."""
-        if printed is self._printed and not self.prompt.has_more and self.app.screen is self:
+        """Show a page, unless the user has gone on typing, or another line is carried out.
+
+        A key may have been given to the prompt, which has not read it yet. A page that opened now
+        would take the Enter that follows, and the line would stand there.
+        """
+        if self.prompt.message_queue_size:
+            self.prompt.call_later(self._open, page, printed)
+        elif printed is self._printed and not self.prompt.has_more and self.app.screen is self:
             self.app.push_screen(page)
 
     def _news(self) -> News:
