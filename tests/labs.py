@@ -27,6 +27,15 @@ BUSY = (
 """A pair that loses two packets, one told by a NAK and one by a timer, and requests both ways."""
 
 
+ECN_CAPABLE = (
+    "modify_qp A.qp0 state=SQD",
+    "modify_qp A.qp0 state=SQD is_global=1 dgid=10.0.0.2 sgid_index=1 hop_limit=64 port_num=1"
+    " traffic_class=2",
+    "modify_qp A.qp0 state=RTS",
+)
+"""What lets the packets of A.qp0 be marked on their way."""
+
+
 def lab_of(*lines: str, pair: str = "use rc_pair") -> Lab:
     """A connected pair, and these lines carried out, all of them well."""
     lab = Lab()

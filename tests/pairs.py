@@ -17,6 +17,7 @@ from rdmalab.hca.attributes import QpAttr
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
 from rdmalab.hca.environment import Timer
+from rdmalab.hca.memory import Memory
 from rdmalab.hca.objects import MemoryRegion, ProtectionDomain
 from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.wr import SGE, Cqe, RecvWR, SendWR
@@ -347,7 +348,8 @@ def syndrome_name(syndrome: int) -> str:
 # --------------------------------------------------------------------------- comparing worlds
 _PLAIN = (int, str, bytes, type(None), Enum, Profile)
 _LEFT_OUT = (Trace, MethodType)
-_ELSEWHERE = {Hca: ("network", "agenda"), Network: ("nodes", "agenda")}  # parts of the world
+# Parts of the world, and what is only kept for speed.
+_ELSEWHERE = {Hca: ("network", "agenda"), Network: ("nodes", "agenda"), Memory: ("reads",)}
 _SEQUENCES = (list, tuple, deque)
 
 

@@ -15,6 +15,7 @@ from rdmalab.spec.profiles import STRICT
 from rdmalab.spec.statuses import STATUS, Side, WCStatus
 from rdmalab.spec.work import WCFlags, WCOpcode, WROpcode
 from rdmalab.wire.headers import AETH, RETH
+from tests.doctor.asking import why
 from tests.labs import well
 from tests.services import inject, polled, raised, services, state, statuses, to
 from tests.work_requests.book import lab_of
@@ -122,7 +123,7 @@ NEVER = {
     S.LOC_EEC_OP_ERR: _RD, S.LOC_RDD_VIOL_ERR: _RD, S.REM_INV_RD_REQ_ERR: _RD,
     S.INV_EECN_ERR: _RD, S.INV_EEC_STATE_ERR: _RD, S.REM_ABORT_ERR: _RD,
     S.RESP_TIMEOUT_ERR: "no current driver reports it",
-    S.FATAL_ERR: "a device that died completes nothing; DEVICE_FATAL is raised",
+    S.FATAL_ERR: "only rxe, where a READ response answers another request; test_completer.py",
     S.GENERAL_ERR: "every failure here has a status of its own",
     S.TM_ERR: "tag matching is not emulated", S.TM_RNDV_INCOMPLETE: "tag matching is not emulated",
 }  # fmt: skip
@@ -172,6 +173,17 @@ def test_an_answer_that_does_not_fit() -> None:
     inject(lab, "A", "RDMA_READ_RESPONSE_ONLY", 0, bytes(7), aeth=AETH(0x1F, 1))
     assert statuses(lab, "A.cq0") == [(1, "BAD_RESP_ERR")]
     assert (state(lab, "A.qp0"), state(lab, "B.qp0")) == ("ERR", "RTS")
+
+
+@pytest.mark.parametrize(
+    ("profile", "status"),
+    [("strict", "BAD_RESP_ERR"), ("rxe", "FATAL_ERR"), ("mlx5", "BAD_RESP_ERR")],
+)
+def test_a_read_response_that_answers_a_send(profile: str, status: str) -> None:
+    lab = services("RC", profile, "fault drop B->A", SEND, "step packet")
+    inject(lab, "A", "RDMA_READ_RESPONSE_ONLY", 0, bytes(8), aeth=AETH(0x1F, 1))
+    assert statuses(lab, "A.cq0") == [(1, status)]
+    assert why(lab, "A.qp0.wr[1]").slug == "bad-resp"
 
 
 def test_an_invalid_request_while_a_receive_is_in_use() -> None:

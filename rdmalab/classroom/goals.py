@@ -182,7 +182,7 @@ def _next_event(history: History, end: TimePoint) -> int:
     With the last event a replay reaches the time of the end. The event itself was earlier if it is
     due before: then time stays where the event was, and `by` and `now` mean the event.
     """
-    return history.run(1, end.at_ns - 1) or history.run(1)
+    return history.run(1, end.at_ns - 1) or history.run(1, end.at_ns)
 
 
 def _observe(session: Session, watch: _Watch) -> bool:

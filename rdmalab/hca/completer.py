@@ -119,7 +119,8 @@ def _owner(hca: Adapter, qp: QueuePair, packet: Packet, answer: Op) -> SendWqe |
     wqe = qp.sq.wqes[qp.comp.serial]
     if wqe.op in ANSWER and ANSWER[wqe.op] is answer:
         return wqe
-    fail(hca, qp, WCStatus.BAD_RESP_ERR)
+    stray = answer is Op.RDMA_READ_RESPONSE and OPCODES[packet.opcode].starts
+    fail(hca, qp, hca.profile.stray_read_status if stray else WCStatus.BAD_RESP_ERR)
     return None
 
 

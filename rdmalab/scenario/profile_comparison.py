@@ -12,12 +12,13 @@ from enum import Enum
 from typing import NamedTuple, TypeVar
 
 from rdmalab.doctor.report.report import Report
+from rdmalab.grammar.format import render
 from rdmalab.scenario.loader import Scenario
 from rdmalab.scenario.runner import OpenSession, Through
 from rdmalab.session.session import Session
 from rdmalab.spec.limits import DeviceCaps
 from rdmalab.spec.profiles import CELLS, PROFILES, Profile
-from rdmalab.spec.records import at_ns_of, event_of, kind_of, packet_of
+from rdmalab.spec.records import Record, at_ns_of, event_of, kind_of, packet_of
 from rdmalab.spec.refusals import REFUSALS, Refusal
 from rdmalab.spec.rules import RULES, errno_name
 from rdmalab.spec.states import Attribute
@@ -206,16 +207,42 @@ class Difference:
 
 @dataclass(slots=True)
 class _Play:
-    """A scenario played to its end.
+    """A scenario played, to its end or beyond the event that matters.
 
-    By event: its time and sentences, what its command returned, the bytes of its packets.
+    By event: its records, and what its command returned. Texts are made of those that are compared:
+    of a session of 30,000 events, most of the time went into texts after the first difference.
     """
 
     runner: Through
     asked: dict[str, Reading]
-    events: dict[int, list[object]] = field(default_factory=dict)
+    records: dict[int, list[Record]] = field(default_factory=dict)
     answers: dict[int, list[str]] = field(default_factory=dict)
-    octets: dict[int, list[bytes]] = field(default_factory=dict)
+
+    @property
+    def events(self) -> set[int]:
+        return self.records.keys() | self.answers.keys()
+
+    def texts(self, event: int) -> list[object]:
+        """Time, subject and sentence of each record, then what the command returned."""
+        world, names = self.session.world, self.session.names
+        found: list[object] = [
+            (
+                at_ns_of(each),
+                record_text.subject(names, each),
+                record_text.sentence(world, names, each),
+            )
+            for each in self.records.get(event, ())
+        ]
+        return found + self.answers.get(event, [])
+
+    def octets(self, event: int) -> list[bytes]:
+        """The bytes of each packet."""
+        found = []
+        for record in self.records.get(event, ()):
+            if kind_of(record) in CARRIES:
+                carried = packet_of(record)
+                found.append(encode(carried) if isinstance(carried, Packet) else carried.octets)
+        return found
 
     @property
     def session(self) -> Session:
@@ -242,18 +269,19 @@ class ProfilePair:
         self._differing = list(differing(PROFILES[left], PROFILES[right]))
         self._ignored = [cell for cell in self._differing if {cell.text, cell.part} & {*ignored}]
         self._plays = self._play(left, self._ignored, is_watched=True), self._play(right, ())
+        self._beside: dict[int, _Play] = {}  # the right one, up to an event
         self._reads_bytes = False  # those of packets, too
 
     def difference(self) -> Difference | None:
         """The first difference; None: there is none."""
         one, other = self._plays
         self._reads_bytes = False
-        event = self._first_difference(one)
+        event = self._first_difference(one, other)
         if event is None and (step := _step_difference(one, other)) is not None:
             return step
         if event is None:
             self._reads_bytes = True
-            event = self._first_difference(one)
+            event = self._first_difference(one, other)
         if event is None:
             return None
         number, line = _step_of(one if event in one.events else other, event)
@@ -261,8 +289,10 @@ class ProfilePair:
             event, number, line, *_reply_texts(one, other, event), self._causes(event)
         )
 
-    def _play(self, name: str, cells: Sequence[Cell], *, is_watched: bool = False) -> _Play:
-        """cells: that have the values of the right profile."""
+    def _play(
+        self, name: str, cells: Sequence[Cell], *, is_watched: bool = False, last: int | None = None
+    ) -> _Play:
+        """cells: that have the values of the right profile. last: its event; None: the last one."""
         asked: dict[str, Reading] = {}
         sessions: list[Session] = []
         watched = watching(asked, lambda: sessions[0].world.event if sessions else -1)
@@ -276,13 +306,15 @@ class ProfilePair:
             return sessions[-1]
 
         play = _Play(Through(self._scenario, opened, profile=name), asked)
-        while not play.runner.over:
+        while not play.runner.over and (last is None or play.session.world.event <= last):
             for reply in play.runner.replies():
                 if reply.travel is None and not isinstance(reply.value, Report):
                     event = play.session.world.event if reply.event is None else reply.event
                     returned = _flat(reply.text.split()[0], reply.value)
                     play.answers.setdefault(event, []).extend(returned)
-        return _read(play)
+        for record in play.session.world.trace.records:
+            play.records.setdefault(event_of(record), []).append(record)
+        return play
 
     # ------------------------------------------------------------------ causes
     def _causes(self, event: int) -> tuple[Cause, ...]:
@@ -314,35 +346,19 @@ class ProfilePair:
         """Whether left with these cells does as right up to this event."""
         if not cells:
             return False
-        found = self._first_difference(self._play(self._left, [*self._ignored, *cells]))
-        return found is None or found > event
+        if event not in self._beside:  # where both end, or names would differ of what is gone
+            self._beside[event] = self._play(self._right, (), last=event)
+        play = self._play(self._left, [*self._ignored, *cells], last=event)
+        return self._first_difference(play, self._beside[event], event) is None
 
-    def _first_difference(self, one: _Play) -> int | None:
-        """The first event that is not the same as under the right profile; None: all are."""
-        other = self._plays[1]
-        ours, theirs = (each.octets if self._reads_bytes else each.events for each in (one, other))
-        numbers = sorted(ours.keys() | theirs.keys())
-        return next((n for n in numbers if ours.get(n) != theirs.get(n)), None)
+    def _first_difference(self, one: _Play, other: _Play, last: int | None = None) -> int | None:
+        """The first event, up to the last one, that is not the same in both; None: all are."""
+        read = _Play.octets if self._reads_bytes else _Play.texts
+        numbers = sorted(n for n in one.events | other.events if last is None or n <= last)
+        return next((n for n in numbers if read(one, n) != read(other, n)), None)
 
 
 # --------------------------------------------------------------------------- events
-def _read(play: _Play) -> _Play:
-    """The play with its events filled in."""
-    world, names = play.session.world, play.session.names
-    for record in world.trace.records:
-        event = event_of(record)
-        subject = record_text.subject(names, record)
-        sentence = record_text.sentence(world, names, record)
-        play.events.setdefault(event, []).append((at_ns_of(record), subject, sentence))
-        if kind_of(record) in CARRIES:
-            carried = packet_of(record)
-            octets = encode(carried) if isinstance(carried, Packet) else carried.octets
-            play.octets.setdefault(event, []).append(octets)
-    for event, answers in play.answers.items():
-        play.events.setdefault(event, []).extend(answers)
-    return play
-
-
 def _flat(name: str, value: object) -> Iterator[str]:
     """A value that a command returned, as `wc_flags = GRH` for each of its parts."""
     if isinstance(value, Enum | int | str | bytes | None):
@@ -393,7 +409,15 @@ def _packet_fields(play: _Play, event: int) -> list[str]:
 
 # --------------------------------------------------------------------------- steps
 def _step_of(play: _Play, event: int) -> tuple[int, str]:
-    """The number and the command of the step in which an event happened; 0: before the first."""
+    """The number and the command of the step in which an event happened; 0: before the first.
+
+    Of a session file, whose steps are many calls each: those of the last call up to the event.
+    """
+    if play.runner.scenario.is_session:
+        journal, vocabulary = play.session.journal, play.session.vocabulary
+        number = journal.before(event + 1)
+        called = journal[number - 1].invocation if number else None
+        return number, render(called, vocabulary[called.name]) if called is not None else ""
     results = play.runner.results
     found = next(
         (each for each in results if each.event >= event), results[-1] if results else None

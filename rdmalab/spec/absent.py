@@ -40,7 +40,7 @@ REASONS: dict[type[Enum], dict[Any, str]] = {
         _S.INV_EEC_STATE_ERR: _RD,
         _S.LOC_ACCESS_ERR: "strict and rxe check the R_Key before they take a receive",
         _S.REM_ABORT_ERR: "no verb cancels an operation",
-        _S.FATAL_ERR: "a device in fatal error writes no completions, it raises DEVICE_FATAL",
+        _S.FATAL_ERR: "strict and mlx5 end a request with BAD_RESP_ERR where rxe gives this status",
         _S.RESP_TIMEOUT_ERR: "a timeout ends in RETRY_EXC_ERR",
         _S.GENERAL_ERR: "each error of the lab has its own status",
         _S.TM_ERR: _TM,

@@ -197,7 +197,8 @@ class Keys(Widget, can_focus=False):
         """The keys that fit, and the palette at the right."""
         active = self.screen.active_bindings
         shown: dict[str, Content] = {}
-        for each in active.values():
+        back = [e for e in active.values() if self.screen.maximized and e.binding.action == "zoom"]
+        for each in (*back, *active.values()):  # first the way back
             if each.binding.show and each.enabled:
                 shown.setdefault(each.binding.action, _key(self.app, each.binding))
         finder = active.get(self.app.COMMAND_PALETTE_BINDING)

@@ -12,6 +12,7 @@ from rdmalab.command import Noun
 from rdmalab.guide.explain import entries
 from rdmalab.shell.legal_values import lesson_names
 from rdmalab.tui.keys import EVERYWHERE, IN_PANES, shown
+from rdmalab.tui.themes import PREFIX
 from rdmalab.workbench.screen_words import PANES
 
 if TYPE_CHECKING:
@@ -42,8 +43,9 @@ def offers(app: Rdmalab) -> Iterator[Offer]:
     for what in ("screen", "ladder", "answer", *PANES):
         yield Offer(f"copy {what}", "as text", partial(app.say, f"copy {what}"))
         yield Offer(f"snapshot {what}", "as SVG", partial(app.say, f"snapshot {what}"))
-    for theme in app.available_themes:
-        yield Offer(f"theme {theme}", "colours", partial(app.choose_theme, theme))
+    for theme in sorted(app.available_themes, key=lambda each: not each.startswith(PREFIX)):
+        name = theme.removeprefix(PREFIX)  # as the setting has it
+        yield Offer(f"theme {name}", "colours", partial(app.choose_theme, theme))
     for name, title in lesson_names():
         yield Offer(f"load {name}", title, partial(app.say, f"load {name}"))
     for thing in session.names.living(session.world):

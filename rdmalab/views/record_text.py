@@ -32,6 +32,9 @@ class RecordContext(NamedTuple):
     record: Record
 
 
+_NOUNS = frozenset(Noun)
+
+
 def thing_of(record: Record) -> Thing | None:
     """The thing a record is about; None where it is the link, a fault or a port."""
     kind, node, object_ = kind_of(record), node_of(record), object_of(record)
@@ -40,7 +43,7 @@ def thing_of(record: Record) -> Thing | None:
         noun = str(rec.noun_of(record))
     elif kind in _B_IS_NOUN:
         noun = str(rec.event_noun_of(record))
-    if noun in tuple(Noun):
+    if noun in _NOUNS:
         return Thing(Noun(noun), node, 0 if noun == Noun.NODE else object_)
     return None
 

@@ -5,6 +5,7 @@ from rdmalab.wire.headers import Ethernet, IPv4
 from rdmalab.wire.inside import IPV4, IPV6
 
 CONGESTION_EXPERIENCED = 0b11  # of the two ECN bits, the lowest of the traffic class
+_CAPABLE = (0b01, 0b10)  # RFC 3168, 5: ECT(1), ECT(0); other packets a router drops, not marks
 
 _IPV4_TOS = Ethernet.LENGTH + IPv4.field("tos").offset // 8
 _IPV4_SUM = Ethernet.LENGTH + IPv4.field("checksum").offset // 8
@@ -18,13 +19,15 @@ def is_marked(traffic_class: int) -> bool:
 
 
 def marked(frame: bytes) -> bytes:
-    """The frame with the mark; unchanged if it has no IP header."""
+    """The frame with the mark; unchanged if it has no IP header, or its sender does not use ECN."""
     ethertype = int.from_bytes(frame[12:14], "big")
     if ethertype == IPV4 and len(frame) >= Ethernet.LENGTH + IPv4.LENGTH:
-        return _marked_ipv4(bytearray(frame))
+        capable = frame[_IPV4_TOS] & CONGESTION_EXPERIENCED in _CAPABLE
+        return _marked_ipv4(bytearray(frame)) if capable else frame
     if ethertype == IPV6 and len(frame) > _IPV6_CLASS:
         octets = bytearray(frame)
-        octets[_IPV6_CLASS] |= CONGESTION_EXPERIENCED << 4
+        if octets[_IPV6_CLASS] >> 4 & CONGESTION_EXPERIENCED in _CAPABLE:
+            octets[_IPV6_CLASS] |= CONGESTION_EXPERIENCED << 4
         return bytes(octets)
     return frame
 

@@ -133,7 +133,8 @@ FAULTS: dict[str, FaultRow] = {
         ("rate", "how fast?", "fault rate A->B 1Gbps"),
     ),
     "mark": FaultRow(
-        "The IP header says congestion experienced.", _SELECT, lambda n, match, _a: Mark(n, match)
+        "An ECN-capable packet (lowest two bits of traffic_class 1 or 2) arrives with 3 there.",
+        _SELECT, lambda n, match, _a: Mark(n, match)
     ),
     DEREG: FaultRow(
         "`dereg A.mr0`: the application deregisters the region, see at.",

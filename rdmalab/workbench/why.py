@@ -40,7 +40,9 @@ def why(
     with the outcome: completed, pending, never, lost, refused. The causes follow with their events,
     the first cause first, and a fix tested on a copy of the session. apply runs the fix. Causes are
     judged at the moment of the error; at gives the answer as of any moment. -v adds the effects,
-    all evidence, warnings, and what was ruled out.
+    all evidence, warnings, and what was ruled out. read at the prompt is no event, and no call
+    of the session: bytes that it showed too early give a warning; those that a program read, a
+    failure.
 
     Example: why A.qp0.wr[7]
     Example: why A.qp0.wr[7] at=ev 13

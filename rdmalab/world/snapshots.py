@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import is_dataclass
 from enum import Enum
 from operator import attrgetter
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from rdmalab.command import Noun
 from rdmalab.hca.attributes import AhAttr, Capacity
@@ -79,11 +79,10 @@ _APART = {
     Network: {"agenda", "nodes", "trace"},
     Timer: {"filed", "filed_ns"},
     Hca: {"trace", "network", "agenda", "now_ns"},
-    Memory: {"pages"},
+    Memory: {"pages", "reads"},
     Programs: {"carry_out", "holds", "touches"},
 }
 
-_Sequence = TypeVar("_Sequence", list[object], deque[object])
 _LEAVES = (int, str, bytes, tuple, Enum, type(None))
 
 _CONTENTS: dict[type, Callable[[object], tuple[object, ...]]] = {}
@@ -145,8 +144,14 @@ def _part(value: object, state: ObjectState) -> object:
     return value
 
 
-def _sequence(values: _Sequence, state: ObjectState) -> _Sequence:
-    return type(values)([_kept(value, state) for value in values])
+class _Line(list[object]):
+    """A deque as a state keeps it: an empty deque takes 600 bytes, and most are empty."""
+
+    __slots__ = ()
+
+
+def _sequence(values: Iterable[object], state: ObjectState) -> list[object]:
+    return [_kept(value, state) for value in values]
 
 
 def _fixed(values: tuple[object, ...], state: ObjectState) -> tuple[object, ...]:
@@ -168,7 +173,8 @@ def _kept(value: object, state: ObjectState) -> object:
 _Way = Callable[[Any, ObjectState], object]
 _UNKNOWN: _Way = _unknown
 _WAYS: dict[type, _Way | None] = {
-    list: _sequence, deque: _sequence, tuple: _fixed, dict: _mapping,
+    list: _sequence, deque: lambda values, state: _Line(_sequence(values, state)),
+    tuple: _fixed, dict: _mapping,
     set: lambda values, _state: set(values),
     bytearray: lambda octets, _state: bytearray(octets),
 }  # fmt: skip
@@ -182,7 +188,7 @@ def _again(value: object) -> object:
 # What was copied into the state is copied out of it: it may be put back more than once.
 _COPIES: dict[type, Callable[[Any], object]] = {
     list: lambda values: [_again(value) for value in values],
-    deque: lambda values: deque([_again(value) for value in values]),
+    _Line: lambda values: deque([_again(value) for value in values]),
     dict: lambda values: {key: _again(value) for key, value in values.items()},
     set: set,
     bytearray: bytearray,
@@ -243,8 +249,9 @@ def _left_the_line(hca: Hca, before: SavedStates, node: str) -> Iterable[int]:
     if image is None or isinstance(image, bytes):
         return ()
     waiting = held_by(image, hca)["ready"]
-    assert isinstance(waiting, deque)
-    return [qp.number for qp in waiting if qp.number in hca.qps.items]
+    assert isinstance(waiting, _Line)
+    queues = (qp for qp in waiting if isinstance(qp, QueuePair))
+    return [qp.number for qp in queues if qp.number in hca.qps.items]
 
 
 # Records of a work request that may be a bind.
@@ -339,7 +346,8 @@ def take(world: World, keys: Iterable[Key], before: SavedStates) -> SavedStates:
     for key in keys:
         image = _take_one(world, key)
         if image is not None:
-            images[key] = image
+            if not isinstance(image, bytes) or before.get(key) != image:  # a page of other bytes
+                images[key] = image
         else:  # destroyed: what it holds now is of no interest, what it held will be
             images.pop(key, None)
     return images

@@ -9,7 +9,6 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice, product
 from pathlib import Path
 
@@ -19,20 +18,19 @@ from rdmalab.classroom import submission
 from rdmalab.classroom.answers import verdict
 from rdmalab.classroom.grading import Item, grade_submission
 from rdmalab.classroom.judging import JudgedWork
-from rdmalab.classroom.lab_file import LabFile, loads
+from rdmalab.classroom.lab_file import loads
 from rdmalab.classroom.lab_session import LabSession
 from rdmalab.classroom.owner import given
 from rdmalab.classroom.playing import begun
-from rdmalab.classroom.public import digest, published
-from rdmalab.classroom.solution_model import Submission
-from rdmalab.classroom.trust import Ways, applied, everything_right, guessed, written
+from rdmalab.classroom.public import published
+from rdmalab.classroom.trust import applied, everything_right, guessed, written
 from rdmalab.vocabulary import VOCABULARY
-from tests.classroom.labs import FOLDER, logged
+from tests.classroom.cheat import PAIR, STUDENTS, SUFFIX, Cheat
+from tests.classroom.labs import FOLDER
+from tests.classroom.reader_cheats import READ
 
-STUDENTS = [str(number) for number in range(1, 9)]
 INSTALLED = FOLDER.parents[1] / "scenarios/labs"
-_SUFFIX, _CLASS = ".lab.yaml", 12
-_PAIR = re.compile(r"\b([AB])\.qp\d+")
+_CLASS = 12
 _NAMED, _MOST = re.compile(r"\$\{(\w+)\}"), 60  # a parameter in a line; repetitions of a line
 BEFORE: Mapping[str, Mapping[str, int]] = {
     "apply": {"sq-full": 100, "drain": 100, "no-completion": 100, "rnr-budget": 86, "by-hand": 56,
@@ -56,46 +54,9 @@ BEFORE: Mapping[str, Mapping[str, int]] = {
         "forty-bytes": 12, "immediate": 14, "mr-lifetime": 10, "read-depth": 9, "retry-budget": 10,
         "reuse": 9, "rnr-budget": 14, "sq-full": 20, "srq-size": 9,
     },
+    "spellings": {"access": 75},
 }  # fmt: skip
 """Way → lab → percent, as measured before. Of the installed lab it was 100 for each."""
-
-
-@dataclass(slots=True)
-class Cheat:
-    """A student who tries ways in one lab."""
-
-    name: str
-    text: str
-    lab: LabFile
-    ways: Ways
-    tried: dict[str, float] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, name: str) -> "Cheat":
-        text = (FOLDER / f"{name}{_SUFFIX}").read_text("utf-8")
-        labs = [loads(text, name, VOCABULARY, student=each) for each in STUDENTS]
-        return cls(name, text, labs[0], Ways(text, name, VOCABULARY, labs))
-
-    def graded(self, work: Submission, owner: str = STUDENTS[0]) -> float:
-        """The share that the grader gives to a submission."""
-        text = submission.written(work)
-        grade = grade_submission(Item(self.text, self.name, text, "w.yaml", given(owner)))
-        return grade.score / self.lab.document.points
-
-    def work(self, lines: Sequence[str], **more: object) -> Submission:
-        """A submission with these lines, as the student's app writes it."""
-        named = f"{self.lab.document.id} {digest(self.lab)}"
-        student = STUDENTS[0]
-        work = Submission(
-            rdmalab=1, kind="submission", lab=named, student=student, lines=list(lines)
-        )
-        return logged(work.model_copy(update=more))
-
-    @property
-    def solved(self) -> list[str]:
-        """The lines of the first solution that is accepted."""
-        assert self.lab.document.solutions is not None
-        return self.lab.document.solutions.accept[0].lines
 
 
 # --------------------------------------------------------------------------- the ways seen
@@ -132,7 +93,7 @@ def _read(path_text: str, cheat: Cheat) -> float:
 
 
 def _installed(cheat: Cheat) -> float:
-    return _read((INSTALLED / f"{cheat.name}{_SUFFIX}").read_text("utf-8"), cheat)
+    return _read((INSTALLED / f"{cheat.name}{SUFFIX}").read_text("utf-8"), cheat)
 
 
 def _no_log(cheat: Cheat) -> float:
@@ -290,14 +251,14 @@ def _odd_answers(cheat: Cheat) -> float:
 
 def _to_itself(cheat: Cheat) -> float:
     """Two queue pairs of one node send to each other what A is to send to B."""
-    if not any(_PAIR.search(line) for line in cheat.solved):
+    if not any(PAIR.search(line) for line in cheat.solved):
         return 0.0  # the work names no queue pair: with others it is the right work
     found = list[float]()
     for n in "AB":
         new = f"pd={n}.pd0 qp_type=RC send_cq={n}.cq0 recv_cq={n}.cq0 max_send_wr=8 max_recv_wr=8"
         made = [f"create_qp {n}.qp{number} {new}" for number in (95, 96)]
         own = {"A": f"{n}.qp95", "B": f"{n}.qp96"}
-        swapped = ["".join(own.get(piece, piece) for piece in _PAIR.split(line))
+        swapped = ["".join(own.get(piece, piece) for piece in PAIR.split(line))
                    for line in cheat.solved]  # fmt: skip
         found.append(cheat.ways.alone([*made, f"connect {n}.qp95 {n}.qp96", *swapped, "run 1ms"]))
     return max(found)
@@ -338,9 +299,9 @@ MORE: dict[str, Way] = {
     "remade": _remade, "stopped": _stopped,
 }  # fmt: skip
 """Fifteen more."""
-WAYS = {**SEEN, **MORE}
+WAYS = {**SEEN, **MORE, **READ}
 _LUCK = 0.03  # of a copy: a share of the class has drawn the same values
-_COPIES = ("a friend's file", "every value")
+_COPIES = ("a friend's file", "every value", "spellings")
 
 
 def before(way: str, name: str) -> int:
@@ -364,7 +325,7 @@ def too_much(shares: Mapping[str, float], guess: float) -> list[str]:
 
 
 def names() -> list[str]:
-    return [path.name.removesuffix(_SUFFIX) for path in sorted(Path(FOLDER).glob(f"*{_SUFFIX}"))]
+    return [path.name.removesuffix(SUFFIX) for path in sorted(Path(FOLDER).glob(f"*{SUFFIX}"))]
 
 
 def main() -> int:

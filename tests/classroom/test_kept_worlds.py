@@ -12,11 +12,13 @@ from rdmalab.classroom.exercise import Exercise, RuleBroken
 from rdmalab.classroom.grading import Item, grade_submission
 from rdmalab.classroom.kept_worlds import KeptWorlds
 from rdmalab.classroom.lab_file import LabFile, loads
+from rdmalab.classroom.lab_session import LabSession
 from rdmalab.classroom.owner import given
 from rdmalab.classroom.public import published
 from rdmalab.classroom.trust import everything_right
 from rdmalab.session.branch import TimePoint
 from rdmalab.session.history import History
+from rdmalab.session.lines import replies
 from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import FOLDER, RECV, SEND, loaded, plain_lab, text_of
 from tests.each import a_tenth, each
@@ -108,6 +110,17 @@ def test_a_work_that_has_used_all_events_is_replayed_once(
     replayed.clear()
     graded_twice(lab)
     assert not replayed
+
+
+def test_the_time_that_settles_a_world_is_not_that_of_its_last_line() -> None:
+    """A line after which nothing is to come: settled, the world is later and has no other event."""
+    early = "{ever: A.qp0.state == RESET, before: now > 1ms}"
+    tasks = f"  - {{id: a, points: 1, goal: ['A.qp0.state == RESET', {early}]}}\n"
+    lab = LabSession(text_of(tasks), "x", VOCABULARY, "s1")
+    for reply in replies(lab.session, "reset A.qp0"):
+        lab.follow(reply)
+    lab.keep(lab.session, "reset A.qp0")
+    assert [lab.grade(replayed=each).score for each in (False, True)] == [1, 1]
 
 
 TASKS = (

@@ -81,3 +81,26 @@ def test_two_regions_over_one_buffer_see_the_same_bytes() -> None:
     over = mr.register(a.hca, a.pd.number, 100, 1, a.mr.addr + 50)
     a.poke(60, b"shared")
     assert a.hca.memory.read(over.addr + 10, 6) == b"shared"
+
+
+def test_bytes_that_are_read_again_are_one_object_until_they_change() -> None:
+    memory = Memory(FIRST)
+    addr = memory.map(PAGE).addr
+    assert memory.read(addr, 64) is memory.read(addr + 64, 64) == bytes(64)  # never written
+    memory.write(addr, b"a" * 64)
+    before = memory.read(addr, 64)
+    assert memory.read(addr, 64) is before
+    memory.write(addr + 63, b"b")
+    assert memory.read(addr, 64) == b"a" * 63 + b"b"
+    assert memory.read(addr, 63) == b"a" * 63
+    assert before == b"a" * 64
+
+
+def test_what_was_read_is_kept_within_bounds() -> None:
+    memory = Memory(FIRST)
+    addr = memory.map(PAGE).addr
+    memory.write(addr, bytes(range(256)))
+    for length in range(1, 256):
+        for start in range(0, 256 - length, 8):
+            assert memory.read(addr + start, length) == bytes(range(start, start + length))
+    assert 0 < len(memory.reads) <= 1024

@@ -39,7 +39,7 @@ from rdmalab.spec.timers import ack_timeout_ns
 from rdmalab.spec.vendor_errors import CONNECTX_CODES, NO_CODES
 from rdmalab.spec.work import SendFlags, SendOps, WCFlags, WROpcode
 from rdmalab.verbs.post import post_send
-from rdmalab.wire.headers import RETH
+from rdmalab.wire.headers import AETH, RETH
 from rdmalab.world.faults import Drop, Match
 from tests.labs import status
 from tests.pairs import ALL_RIGHTS, REMOTE, SIGNALED, End, Pair
@@ -648,6 +648,19 @@ def foreign_flags(profile: Profile) -> Any:
     return attempt(Pair(qp_type=UC, profile=profile).a, SEND, flags=SIGNALED | SendFlags.FENCE)
 
 
+def answered_like_a_read(profile: Profile) -> Any:
+    """A SEND that a READ response answers: its first packet, or one from its middle."""
+    found = []
+    for label, headers in (("FIRST", {"aeth": AETH(0x1F, 1)}), ("MIDDLE", {})):
+        pair = Pair(profile=profile)
+        pair.lose("A", *range(1, 9))
+        pair.a.issue(SEND, 600)
+        pair.run(until_ns=10_000)
+        pair.a.takes(f"RDMA_READ_RESPONSE_{label}", 0, b"x" * 256, **headers)
+        found.append(pair.a.sent()[0][1])
+    return found
+
+
 def failed_datagram(profile: Profile) -> Any:
     """A send that fails on a UD QP: where it goes, and whether it still receives."""
     pair = Pair(qp_type=UD, profile=profile)
@@ -1150,6 +1163,8 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
         [S.REM_ACCESS_ERR], [S.REM_INV_REQ_ERR]),
     ("checks_window_qp",        False,      invalidate_anothers, [S.MW_BIND_ERR], [S.SUCCESS]),
     ("bad_invalidate_status",   S.LOC_QP_OP_ERR, invalidate_nothing, [S.MW_BIND_ERR], LOC_OP),
+    ("stray_read_status",       S.FATAL_ERR, answered_like_a_read,
+        [S.BAD_RESP_ERR, S.BAD_RESP_ERR], [S.FATAL_ERR, S.BAD_RESP_ERR]),
     ("with_inv_flag",           WCFlags.IP_CSUM_OK, invalidated, WCFlags.WITH_INV, 4),
     ("errnos",                  MLX5.errnos, errno_before_rts, EINVAL, ENOMEM),
 ]

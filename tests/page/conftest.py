@@ -23,11 +23,15 @@ SITE, DOWNLOADS = "RDMALAB_SITE", "RDMALAB_SITE_DOWNLOADS"
 """A folder that `rdmalab site` has made, and one with its downloads: .ci/run names both."""
 
 
-def missing() -> str:
-    """The program that the tests of the page need and that is not installed; empty if none."""
+def missing_programs() -> list[str]:
+    """The programs that make the page and that are not installed."""
     programs = ("node", "npm") if SITE not in os.environ else ()
-    absent = [program for program in programs if shutil.which(program) is None]
-    return ", ".join(absent + ([] if CHROMIUM else ["chromium"]))
+    return [program for program in programs if shutil.which(program) is None]
+
+
+def missing() -> str:
+    """The programs that the tests of the page need and that are not installed; empty if none."""
+    return ", ".join(missing_programs() + ([] if CHROMIUM else ["chromium"]))
 
 
 needs_a_browser = pytest.mark.skipif(

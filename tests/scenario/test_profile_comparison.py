@@ -1,11 +1,21 @@
 """Two device models: the first event that differs, and the cells of the table that cause it."""
 
+from collections.abc import Mapping
+from pathlib import Path
+
 import pytest
 
-from rdmalab.lab import open_session
-from rdmalab.scenario.loader import loads
+from rdmalab.lab import Lab, open_session
+from rdmalab.scenario.keeping import kept
+from rdmalab.scenario.loader import load, loads
 from rdmalab.scenario.profile_comparison import Difference, ProfilePair
+from rdmalab.session.names import Names
+from rdmalab.session.session import Session
+from rdmalab.spec.profiles import Profile
+from rdmalab.spec.records import Record
+from rdmalab.views import record_text
 from rdmalab.vocabulary import VOCABULARY
+from rdmalab.world.world import World
 
 HEAD = "rdmalab: 1\ntitle: t\nsteps:\n  - use rc_pair rnr_retry=1 max_recv_wr=8\n"
 LONG = HEAD + "  - do: post_recv B.qp0 sg=B.mr0[0:64]\n    repeat: 2\n"
@@ -91,3 +101,35 @@ def test_a_step_that_ends_differently_without_an_event() -> None:
     assert found.left == ("passed",)
     assert "15" in found.right[-1]
     assert found.causes == ()
+
+
+def test_the_call_of_a_session_file_and_texts_up_to_the_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Objects are destroyed later, and the cause is found all the same."""
+    lab, path = Lab(), tmp_path / "x.rdmalab"
+    lines = ["use rc_pair", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]"]
+    lines += ["post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED", "run"]
+    lines += ["query_device A"] * 300 + ["destroy_qp A.qp0", "destroy_qp B.qp0"]
+    for line in lines:
+        lab.do(line)
+    path.write_bytes(kept(lab.session, str(path)).octets)
+    texts, opened = list[object](), list[object]()
+    sentence = record_text.sentence
+
+    def counted(world: World, names: Names, record: Record) -> str:
+        texts.append(record)
+        return sentence(world, names, record)
+
+    monkeypatch.setattr(record_text, "sentence", counted)
+
+    def opening(profiles: Mapping[str, Profile], *, seed: int) -> Session:
+        opened.append(profiles)
+        return open_session(profiles, seed=seed)
+
+    found = ProfilePair(load(str(path), VOCABULARY), opening, "strict", "rxe").difference()
+    assert found is not None
+    assert (found.event, found.step) == (17, 16)
+    assert found.line.startswith("post_send A.qp0 wr_id=2")
+    assert [cause.name for cause in found.causes] == ["slots_freed"]
+    assert len(texts) < 100 * len(opened)  # of 320 records each

@@ -11,7 +11,7 @@ async def test_each_kind_of_thing_is_found_and_has_a_help() -> None:
         found = {offer.text: offer for offer in offers(it.app)}
         for text in (
             "One step, or the next note of a lesson", "copy wire", "snapshot ladder", "A.qp0",
-            "theme rdmalab-light", "load err/rnr-retry-exceeded", "post_send",
+            "theme light", "load err/rnr-retry-exceeded", "post_send",
             "explain concept rnr",
         ):  # fmt: skip
             assert found[text].help, text
@@ -20,7 +20,12 @@ async def test_each_kind_of_thing_is_found_and_has_a_help() -> None:
 
 @pytest.mark.parametrize(
     ("typed", "done"),
-    [("rdmalab-light", "theme"), ("show A.cq0", "A> show A.cq0"), ("post_recv", "A> post_recv")],
+    [
+        ("light", "theme"),
+        ("theme light", "theme"),
+        ("show A.cq0", "A> show A.cq0"),
+        ("post_recv", "A> post_recv"),
+    ],
 )
 async def test_f2_finds_and_enter_does_it(typed: str, done: str) -> None:
     async with stand((120, 40)) as it:

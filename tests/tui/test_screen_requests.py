@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.recovery.user_paths import state_path
-from tests.tui.stand import stand
+from tests.tui.stand import Stand, stand
 
 
 @pytest.fixture(autouse=True)
@@ -52,3 +52,35 @@ async def test_zoom_and_pane_show_what_they_name() -> None:
         await it.press("escape")
         it.app.say("pane story")
         await it.until(lambda: bool(it.app.main.query("#story")))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_zoomed_pane_keeps_the_clock_and_the_key_that_leads_back(
+    size: tuple[int, int],
+) -> None:
+    async with stand(size) as it:
+        it.app.say("zoom wire")
+        await it.until(lambda: it.app.screen.maximized is not None)
+        await it.until(lambda: it.grid[-1].startswith("F5 Zoom"))
+        assert it.grid[0].startswith(" rdmalab  2.215 us  ev 20")
+
+
+def around(it: Stand) -> list[str | None]:
+    """The ids of the widgets around the focus."""
+    return [each.id for each in getattr(it.app.focused, "ancestors_with_self", ())]
+
+
+async def test_where_the_packet_has_a_place_of_its_own_it_is_no_tab() -> None:
+    async with stand((200, 60)) as it:
+        tabs = it.app.main.query_one("TabRow")
+        await it.until(lambda: "Notes  Memory  CQ" in it.text)
+        it.app.say("pane packet")
+        await it.until(lambda: "apart" in around(it))
+        assert it.app.main.tab != "packet"
+        await it.resize(120, 40)
+        await it.until(lambda: "Notes  Packet  Memory" in it.text)
+        it.app.say("pane packet")
+        await it.until(lambda: it.app.main.tab == "packet")
+        await it.resize(200, 60)
+        await it.until(lambda: it.app.main.tab != "packet" and "Notes  Memory" in it.text)
+        assert tabs.has_focus is False

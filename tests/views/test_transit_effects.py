@@ -12,7 +12,7 @@ from rdmalab.views.ladder import PacketRow
 from rdmalab.views.packets import decoded_row
 from rdmalab.views.transit_effects import Origin, effects_of, octets, original, troubles
 from rdmalab.wire.frame import octets_of
-from tests.labs import RECV, SEND, lab_of, well
+from tests.labs import ECN_CAPABLE, RECV, SEND, lab_of, well
 
 WRITES = [f"post_send A.qp0 wr_id={n} opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0 flags=SIGNALED"
           for n in range(4)]  # fmt: skip
@@ -39,6 +39,7 @@ def test_what_was_left_alone_has_no_troubles() -> None:
 
 def test_each_fault_is_listed_at_its_packet() -> None:
     lab = lab_of(
+        *ECN_CAPABLE,
         "fault mark A->B nth=1", "fault delay A->B 3us nth=2", "fault reorder A->B nth=3",
         "fault corrupt A->B nth=4 byte=70", *WRITES, "run 2us",
     )  # fmt: skip
@@ -57,8 +58,8 @@ def test_a_packet_that_overtakes_is_not_the_one_that_was_released() -> None:
 
 def test_a_copy_shares_the_harm_and_not_the_delay() -> None:
     lab = lab_of(
-        "fault corrupt A->B nth=1 byte=70", "fault mark A->B nth=1", "fault delay A->B 1us nth=1",
-        "fault duplicate A->B nth=1", "fault duplicate A->B nth=1", WRITES[0], "run 2us",
+        *ECN_CAPABLE, "fault corrupt A->B nth=1 byte=70", "fault mark A->B nth=1",
+        "fault delay A->B 1us nth=1", *2 * ("fault duplicate A->B nth=1",), WRITES[0], "run 2us",
     )  # fmt: skip
     records, (sent, *_) = records_of(lab), numbers(lab, Kind.PACKET_SENT)
     copies = numbers(lab, Kind.PACKET_COPIED)
@@ -93,7 +94,7 @@ def test_the_ladder_draws_what_was_done_in_words_of_ascii() -> None:
 
 
 def test_the_mark_is_in_the_bytes_that_are_taken_apart_where_it_arrives() -> None:
-    lab = lab_of("fault mark A->B nth=1", WRITES[0], "run")
+    lab = lab_of(*ECN_CAPABLE, "fault mark A->B nth=1", WRITES[0], "run")
     (received,) = numbers(lab, Kind.PACKET_RECEIVED, "B")
     row = decoded_row(lab.session.world, received)
     assert row is not None
@@ -101,7 +102,8 @@ def test_the_mark_is_in_the_bytes_that_are_taken_apart_where_it_arrives() -> Non
 
 
 def test_a_capture_has_the_copy_and_the_mark() -> None:
-    lab = lab_of("fault duplicate A->B nth=1", "fault mark A->B nth=1", *WRITES[:1], "run")
+    faults = ("fault duplicate A->B nth=1", "fault mark A->B nth=1")
+    lab = lab_of(*ECN_CAPABLE, *faults, *WRITES[:1], "run")
     sent, copy, *answers = captured(records_of(lab))
     assert sent.octets == copy.octets
     assert (sent.octets[15], sent.marked, sent.harmed) == (3, True, False)

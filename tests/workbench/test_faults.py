@@ -11,10 +11,11 @@ from rdmalab.grammar.line import parse
 from rdmalab.lab import Lab
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.opcodes import OPCODES
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Kind, kind_of
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.wire.packet import wire_length
 from tests.labs import (
+    ECN_CAPABLE,
     RECV,
     SEND,
     everything,
@@ -214,7 +215,7 @@ def test_a_limited_direction_is_a_slower_cable_and_the_other_is_not() -> None:
 
 
 def test_a_mark_arrives_in_the_header_and_is_counted_where_it_arrives() -> None:
-    lab = lab_of("fault mark A->B nth=1", RECV, SEND, "run")
+    lab = lab_of(*ECN_CAPABLE, "fault mark A->B nth=1", RECV, SEND, "run")
     (_, marked), *_ = packets(lab, Kind.PACKET_RECEIVED, "B")
     assert marked.flow.traffic_class == 3
     assert status(lab) == "SUCCESS"
@@ -223,6 +224,14 @@ def test_a_mark_arrives_in_the_header_and_is_counted_where_it_arrives() -> None:
     assert {each.opcode_row.label for _, each in packets(lab, Kind.PACKET_SENT, "B")} == {
         "ACKNOWLEDGE"
     }
+
+
+def test_a_packet_that_is_not_ecn_capable_is_not_marked() -> None:
+    lab = lab_of("fault mark A->B", RECV, SEND, "run")
+    (_, received), *_ = packets(lab, Kind.PACKET_RECEIVED, "B")
+    assert received.flow.traffic_class == 0
+    assert lab.look("B.counters.np_ecn_marked_roce_packets == 0")
+    assert not [r for r in lab.session.world.trace.since(0) if kind_of(r) is Kind.PACKET_MARKED]
 
 
 @pytest.mark.parametrize(
@@ -241,7 +250,7 @@ def test_a_fault_of_one_queue_pair_leaves_the_others_alone(which: str, hit: set[
 def test_the_seed_alone_decides_which_packets_a_fault_hits() -> None:
     def numbers(seed: int, *before: str) -> list[int]:
         lab = Lab(seed=seed)
-        for line in ("use rc_pair", *before, "fault mark A->B p=30%"):
+        for line in ("use rc_pair", *ECN_CAPABLE, *before, "fault mark A->B p=30%"):
             well(lab, line)
         for _ in range(8):
             well(lab, "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0 remote=B.mr0 flags=SIGNALED")

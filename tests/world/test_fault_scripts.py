@@ -109,7 +109,7 @@ def test_the_same_seed_is_the_same_history(script: list[str], seed: int) -> None
 
 
 def test_another_seed_is_another_history() -> None:
-    prints = {fingerprint(played(["fault mark p=30%"], seed, _REQUESTS)) for seed in range(6)}
+    prints = {fingerprint(played(["fault drop p=30%"], seed, _REQUESTS)) for seed in range(6)}
     assert len(prints) == 6
 
 

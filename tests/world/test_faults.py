@@ -19,7 +19,7 @@ from rdmalab.world.faults import Corrupt, Delay, Drop, Duplicate, Mark, Match, R
 from rdmalab.world.transit import Transit
 from tests.labs import everything, lab_of, misread, played_again, refusal, seen, status, well
 
-FLOW = Flow(ipv4_gid("10.0.0.1"), ipv4_gid("10.0.0.2"), 0xC001)
+FLOW = Flow(ipv4_gid("10.0.0.1"), ipv4_gid("10.0.0.2"), 0xC001, traffic_class=2)
 
 
 def packet(label: str = "SEND_ONLY", psn: int = 5, payload: bytes = b"") -> Packet:

@@ -42,6 +42,20 @@ def test_a_page_that_was_not_there_goes_again() -> None:
     assert still(world) == as_it_was
 
 
+def test_a_page_with_the_same_bytes_is_that_of_the_snapshot_before() -> None:
+    lab = Lab()
+    for line in ("use rc_pair", 'write A.mr0[0:5] "hello"'):
+        well(lab, line)
+    world = lab.session.world
+    keys = snapshots.all_keys(world)
+    (page,) = (key for key in keys if key[1] == "page")
+    before = snapshots.take(world, keys, {})
+    well(lab, 'write A.mr0[0:5] "hello"')
+    assert snapshots.take(world, [page], before)[page] is before[page]
+    well(lab, 'write A.mr0[0:5] "Hello"')
+    assert snapshots.take(world, [page], before)[page] != before[page]
+
+
 def test_completions_that_reset_takes_away_come_back() -> None:
     """Only mlx5 removes the CQEs of a queue pair that enters RESET."""
     lab = Lab(profile="mlx5")

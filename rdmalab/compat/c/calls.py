@@ -243,10 +243,8 @@ class Calls:
     # ------------------------------------------------------------------ polls
     def slot(self, program: Program, handle: Handle) -> int:
         """A place in the page of the program for a queue that it has made; 0: there is none."""
-        if program.page is None:
-            return 0
-        program.slots[handle] = program.page.add()
-        return program.slots[handle]
+        slot = program.slots[handle] = program.page.add() if program.page is not None else 0
+        return slot
 
     def queue(self, handle: Handle) -> CompletionQueue | None:
         """The completion queue of a handle; None: a command of the user has destroyed it."""

@@ -136,7 +136,7 @@ def _fenced(case: Case, each: ownership.Overtake) -> Fix | None:
 @check("bad-resp")
 def bad_resp(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
     """The packet, and what has put it on the cable."""
-    if ending.status is not WCStatus.BAD_RESP_ERR:
+    if ending.status not in (WCStatus.BAD_RESP_ERR, WCStatus.FATAL_ERR):
         return ok("its response matched the request")
     answer = _answer(case)
     evidence = _response_evidence(case, answer) if answer is not None else []
@@ -146,7 +146,7 @@ def bad_resp(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair
     return fail(
         *evidence,
         fact(wanted, send.posted),
-        fact("an answer that does not fit ends it with BAD_RESP_ERR", ending.event),
+        fact(f"an answer that does not fit ends it with {ending.status.name}", ending.event),
         cure=Fix([*clear, *memory_fixes.ready_to_send(case, qp), *again]),
         since=evidence[0].event if evidence else None,
     )

@@ -49,6 +49,7 @@ HELD = "held: F8 is one event, F9 runs the world; calls are answered"
 _PROGRAM_FRAME_S = 0.15  # between two frames while programs run
 _PROGRAM_PAUSE_S = 0.004  # between two looks at programs that do nothing
 _SHARES = ("-more-wire", "-most-wire")  # of the height, in the style sheet
+_APART = "apart"  # the pane of the packet where it is no tab
 _SIDE = 4  # columns that the frame of the prompt takes
 _FIRST, _SIDE_AFTER_S = 2, 0.5  # of the first frames the side pane is none: a first line is first
 _SOON_S = 0.001  # the prompt first, then the panes
@@ -94,6 +95,7 @@ class Main(Screen[None]):
     """In each frame the panes that are seen read the world again."""
 
     app: Rdmalab
+    ALLOW_IN_MAXIMIZED_VIEW = "Head, Keys"  # the clock, and the key that leads back
 
     def __init__(self, model: AppModel, history: History, script: Iterable[str]) -> None:
         super().__init__()
@@ -306,8 +308,14 @@ class Main(Screen[None]):
         self.frame_soon()
 
     def _open(self, page: TextScreen, printed: list[Line]) -> None:
-        """Show a page, unless the user has gone on typing, or another line is carried out."""
-        if printed is self._printed and not self.prompt.has_more and self.app.screen is self:
+        """Show a page, unless the user has gone on typing, or another line is carried out.
+
+        A key may have been given to the prompt, which has not read it yet. A page that opened now
+        would take the Enter that follows, and the line would stand there.
+        """
+        if self.prompt.message_queue_size:
+            self.prompt.call_later(self._open, page, printed)
+        elif printed is self._printed and not self.prompt.has_more and self.app.screen is self:
             self.app.push_screen(page)
 
     def _news(self) -> News:
@@ -398,12 +406,26 @@ class Main(Screen[None]):
             if not self.is_beside or self.tab == WIRE:
                 tabs.active = f"tab-{self._first_tab}"
             self._front(self.tab)
-        size = self.app.size
-        if size.width >= _WIDE and size.height >= _HIGH and not self.query("#apart"):
-            apart = made("apart", self.view)
+        self._arrange_packet()
+        self.frame_soon()
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the packet has a place of its own, beside the prompt."""
+        return self.app.size.width >= _WIDE and self.app.size.height >= _HIGH
+
+    def _arrange_packet(self) -> None:
+        """One pane shows the packet: the one beside the prompt, or the tab."""
+        tabs = self.query_one(TabRow)
+        (tabs.hide if self.is_apart else tabs.show)(f"tab-{PACKET}")
+        if not self.is_apart:
+            return
+        if not self.query(f"#{_APART}"):
+            apart = made(_APART, self.view)
             apart.border_title = "Packet"
             self.query_one("#bottom").mount(apart)
-        self.frame_soon()
+        if self.tab == PACKET:
+            tabs.active = f"tab-{self._first_tab}"
 
     @property
     def _first_tab(self) -> str:
@@ -461,13 +483,14 @@ class Main(Screen[None]):
         if row is None or row.event != event:
             found = packets.of_event(self.view.session.world, event)
             self.view.packet = None if found is None else found.number
-        if not self.query("#apart"):
+        if not self.is_apart:
             self.bring(PACKET, focus=True)
         self.frame()
 
     def bring(self, name: str, *, focus: bool = False) -> None:
         """Show a pane that has a tab."""
-        if name != WIRE or not self.is_beside:
+        name = _APART if name == PACKET and self.is_apart else name
+        if name != _APART and (name != WIRE or not self.is_beside):
             self.query_one(TabRow).active = f"tab-{name}"
         self.wanted = name if focus else ""
         self.call_after_refresh(self._focus, name)

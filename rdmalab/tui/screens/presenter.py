@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rdmalab.shell.styled_text import Line
     from rdmalab.tui.app import Rdmalab
 
+_PLACES = {"stage": (WIRE, NOTES), "nodes": ("node-0", "node-1")}  # these where there is room
 # The keys of a clicker are PgDn and PgUp. Keys, action, label in the footer, meaning.
 _KEYS = (
     ("pagedown,space,right,n,f8", "next_note", "PgDn", "next", "the answer or the next note"),
@@ -55,11 +56,12 @@ class Presenter(Screen[None]):
         """Widgets of the lecture screen; no pane takes the keys."""
         view = self.app.main.view
         yield CaptionBar(view, id="caption")
-        with Container(id="stage"):
-            for name in (WIRE, NOTES):
-                pane = made(name, view)
-                pane.can_focus = False
-                yield pane.add_class("-lecture")
+        for place, names in _PLACES.items():
+            with Container(id=place):
+                for name in names:
+                    pane = made(name, view)
+                    pane.can_focus = False
+                    yield pane.add_class("-lecture")
         yield Static(_FOOTER, id="clicker")
 
     def action_next_note(self) -> None:

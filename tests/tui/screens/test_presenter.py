@@ -54,6 +54,8 @@ async def test_the_answer_is_read_beside_the_wire(size: tuple[int, int]) -> None
         wire, notes = (it.app.screen.query_one(f"#{name}").region for name in ("wire", "notes"))
         assert not wire.overlaps(notes)
         assert wire.height >= (size[1] - 4) // 2
+        has_nodes = size[0] >= 110 and size[1] >= 34
+        assert ("RTR → RTS  ev 12" in shown) == has_nodes
 
 
 async def test_no_pane_of_a_lecture_takes_the_keys_that_leave() -> None:
