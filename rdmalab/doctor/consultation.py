@@ -15,7 +15,14 @@ from rdmalab.doctor.diagnosis.diagnose import followed, report_of, unique
 from rdmalab.doctor.diagnosis.examination import Examination, as_at_event, best_of, report_of_now
 from rdmalab.doctor.diagnosis.plain import plain, well
 from rdmalab.doctor.facts.undelivered import for_bytes
-from rdmalab.doctor.moments.moments import Moment, Why, is_ordered, moments, object_moments, visit
+from rdmalab.doctor.moments.moments import (
+    Moment,
+    Why,
+    is_ordered,
+    moments,
+    object_moments,
+    visit_moment,
+)
 from rdmalab.doctor.report.report import NO_MESSAGE, Report
 from rdmalab.grammar.nodes import Literal, Node, Path
 from rdmalab.grammar.trees import render
@@ -111,7 +118,7 @@ def _examined(
 ) -> list[Examination]:
     """The findings for the subjects as they were at a moment; [] where they did not exist yet."""
     session = log.session
-    with visit(log, moment.event) as then:
+    with visit_moment(log, moment) as then:
         if moment.why is not Why.NOW:
             found = _subjects_then(session, then, question, found)
         if not found:

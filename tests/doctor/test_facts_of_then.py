@@ -101,3 +101,42 @@ def test_rem_access_names_the_rights_of_a_deallocated_mw() -> None:
         text = answer(lab, question).text
         assert "opens B.mw3 for REMOTE_READ; REMOTE_WRITE is missing" in text, question
         assert "invalid" not in text
+
+
+REFUSALS = {
+    "its qp_access_flags are REMOTE_WRITE, without REMOTE_READ": (
+        "use rc_pair qp_access_flags=REMOTE_WRITE",
+        "post_send A.qp0 wr_id=1 opcode=RDMA_READ sg=A.mr0[0:64] remote=B.mr0 flags=SIGNALED",
+    ),
+    "rkey 0xdead is the key of no MR or bound window on B": (
+        "use rc_pair", "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:64] "
+        "remote_addr=0x20000000 rkey=0xdead flags=SIGNALED",
+    ),
+    "opens bytes 0..4096 of B.mr0; bytes 4090..4154 were named": (
+        "use rc_pair", "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:64] "
+        "remote=B.mr0[4090] flags=SIGNALED",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", REFUSALS)
+@pytest.mark.parametrize("question", ["why", "why A.qp0.wr[1]"])
+def test_refusal_of_a_peer_that_is_destroyed_while_its_nak_is_under_way(
+    text: str, question: str
+) -> None:
+    lab = played(*REFUSALS[text], "until B.qp0.state == ERR", "destroy_qp B.qp0",
+                 "dereg_mr B.mr0", "run", "poll_cq A.cq0")  # fmt: skip
+    report = answer(lab, question)
+    assert (report.outcome.kind, report.name) == (Status.FAILED, "A.qp0.wr[1]")
+    assert report.causes[0].finding.evidence[0].text.endswith(text)
+    assert "destroyed" not in report.text
+    assert "fix: change the program: after event 13 this works" in report.text
+
+
+def test_short_receive_of_a_peer_that_is_destroyed_while_its_nak_is_under_way() -> None:
+    lab = played(
+        "use rc_pair", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:8]",
+        "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED",
+        "until B.qp0.state == ERR", "destroy_qp B.qp0", "run",
+    )  # fmt: skip
+    assert "loc-len" in [cause.check.slug for cause in answer(lab, "why A.qp0.wr[1]").chain]

@@ -21,7 +21,7 @@ def test_a_receive_without_room_for_the_header_is_named_on_each_device(profile: 
     for question in ("", "B.qp0.recv_wr[1]", *(["A.qp0.wr[2]"] if profile == "mlx5" else [])):
         report = why(lab, question)
         assert (report.slug, report.is_trouble) == ("ud-40-bytes", True), question
-        assert "64 bytes came, and 40 of routing header before them: 104" in report.text
+        assert "needs 104: 40 of GRH and 64 of data" in report.text
         assert (_BOTH in report.text) is (profile == "mlx5")
         assert report.remedy is not None
         assert report.remedy.works

@@ -22,14 +22,13 @@ def wrong_qpn(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
     set_at = _peer_set_at(case, qp)
     if gone is not None and set_at is not None and gone > set_at:
         return ok(f"queue pair {number:#x} was there when they were connected", set_at)
+    cure, right = _wrong_qpn_cure(case, qp, unanswered.wqe, node)
+    but = f", but {case.qp_name(right)} has number {right.number:#x}" if right is not None else ""
     evidence = [
-        _number_evidence(case, qp, number, set_at),
+        _number_evidence(case, qp, number, set_at, but),
         fact(f"{node} has no queue pair {number:#x}: {many} dropped", misses[-1].event),
         *([fact(f"queue pair {number:#x} of {node} was destroyed", gone)] if gone else []),
     ]
-    cure, right = _wrong_qpn_cure(case, qp, unanswered.wqe, node)
-    if right is not None:
-        evidence.append(fact(f"{case.qp_name(right)} has number {right.number:#x}"))
     return unanswered.finding(*evidence, cure=cure, since=set_at or unanswered.send.posted)
 
 
@@ -43,11 +42,11 @@ def _wrong_qpn_of_another(case: Case, qp: QueuePair, wqe: SendWqe) -> Finding | 
     lines = reconnect(case, qp, wanted) + commands.again(case, qp, wqe.wr, wanted, after_reset=True)
     return blocking(
         case,
-        fact(f"{case.qp_name(qp)} was given dest_qp_num={reached.number:#x}", set_at),
-        fact(f"that is {case.qp_name(reached)}, which has another peer",
+        fact(f"{case.qp_name(qp)} was given dest_qp_num={reached.number:#x}, but {right} has "
+             f"number {wanted.number:#x}", set_at),
+        fact(f"{reached.number:#x} is {case.qp_name(reached)}, which has another peer",
              receivers.peer_set_at(case, reached)),
-        fact(f"{right}, which expects {case.qp_name(qp)}, has number {wanted.number:#x}",
-             receivers.peer_set_at(case, wanted)),
+        fact(f"{right} expects {case.qp_name(qp)}", receivers.peer_set_at(case, wanted)),
         cure=Fix(lines), since=set_at,
     )  # fmt: skip
 
@@ -57,11 +56,14 @@ def _peer_set_at(case: Case, qp: QueuePair) -> int | None:
     return receivers.peer_set_at(case, qp) if qp.transport.connected else None
 
 
-def _number_evidence(case: Case, qp: QueuePair, number: int, set_at: int | None) -> Evidence:
+def _number_evidence(
+    case: Case, qp: QueuePair, number: int, set_at: int | None, but: str
+) -> Evidence:
+    """The number that was given; but: the words about the right one."""
     if qp.transport.connected:
-        return fact(f"{case.qp_name(qp)} was given dest_qp_num={number:#x}", set_at)
+        return fact(f"{case.qp_name(qp)} was given dest_qp_num={number:#x}{but}", set_at)
     posted = case.send.posted if case.send is not None else None
-    return fact(f"it was posted with remote_qpn={number:#x}", posted)
+    return fact(f"it was posted with remote_qpn={number:#x}{but}", posted)
 
 
 def _wrong_qpn_cure(

@@ -45,8 +45,12 @@ def _receive(case: Case, receive: Receive, ending: Ending, qp: QueuePair) -> Fin
         return ok("it is long enough for the lengths that were posted")
     sender = find_qp(case.world, *message.thing[1:])
     return fail(
-        fact(f"{_name(case, qp, wqe)} has room for {wqe.length} bytes", receive.posted),
-        fact(f"{case.names.of(message.thing)} sends {message.wqe.length}", message.posted),
+        fact(
+            f"{_name(case, qp, wqe)} has room for {wqe.length} bytes; "
+            f"{case.names.of(message.thing)} sends {message.wqe.length}",
+            receive.posted,
+        ),
+        fact(f"{name_of(case.names, message.subject)} was posted", message.posted),
         fact(f"it ended with {ending.status.name}", ending.event),
         cure=_loc_len_cure(case, wqe, qp, sender, message.wqe),
     )

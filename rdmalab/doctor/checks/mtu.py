@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, psn_gap
+from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, psn_gap, unequal
 from rdmalab.doctor.kit import *
 from rdmalab.hca import requester
 from rdmalab.hca.psn import diff
@@ -22,11 +22,9 @@ def peer_mtu(case: Case, both: Ends) -> Finding:
     seen = _refused(case, both)
     if not seen or not _concerns(case):
         return ok("its message fits into one packet at either path_mtu")
-    since = [_peer_mtu_evidence(case, both, at) for at in (0, 1)]
-    return fail(
-        *since, *seen, cure=_peer_mtu_cure(case, both),
-        since=max((e.event for e in since if e.event is not None), default=None),
-    )  # fmt: skip
+    given = [(Attr.PATH_MTU, f"path_mtu={end.path.mtu}") for end in both if end.path is not None]
+    since = unequal(case, both, given)
+    return fail(*since, *seen, cure=_peer_mtu_cure(case, both), since=since[0].event)
 
 
 def _concerns(case: Case) -> bool:
@@ -36,12 +34,6 @@ def _concerns(case: Case) -> bool:
         ending = case.send.ending
         return dropped or (ending is not None and ending.status in _REFUSED)
     return case.receive is not None and case.receive.on_queue and case.asked
-
-
-def _peer_mtu_evidence(case: Case, both: Ends, at: int) -> Evidence:
-    qp = both[at]
-    mtu = qp.path.mtu if qp.path is not None else 0
-    return fact(f"{case.qp_name(qp)} segments by path_mtu={mtu}", set_at(case, qp, Attr.PATH_MTU))
 
 
 def _refused(case: Case, both: Ends) -> list[Evidence]:
@@ -208,21 +200,19 @@ def _mismatch(
         return ok(f"the first PSN is {_number(both.sender.attr.sq_psn)} on both ends")
     if not stays_unanswered(case):
         return ok("the PSNs match now")
+    given = unequal(
+        case,
+        both,
+        [
+            (Attr.SQ_PSN, f"sq_psn={_number(both.sender.attr.sq_psn)}"),
+            (Attr.RQ_PSN, f"rq_psn={_number(both.receiver.attr.rq_psn)}"),
+        ],
+    )
     return blocking(
-        case, *_first_psns(case, both), *seen(case, both)[:1],
+        case, *given, *seen(case, both)[:1],
         cure=Fix(recovery.reconnected(case, both.sender, wqe.wr, _SAID_AS, _SAID_AS)),
-        since=max((e.event for e in _first_psns(case, both) if e.event is not None), default=None),
+        since=given[0].event,
     )  # fmt: skip
-
-
-def _first_psns(case: Case, both: Ends) -> list[Evidence]:
-    sender, receiver = both
-    return [
-        fact(f"{case.qp_name(sender)} was given sq_psn={_number(sender.attr.sq_psn)}",
-             set_at(case, sender, Attr.SQ_PSN)),
-        fact(f"{case.qp_name(receiver)} was given rq_psn={_number(receiver.attr.rq_psn)}",
-             set_at(case, receiver, Attr.RQ_PSN)),
-    ]  # fmt: skip
 
 
 def _number(psn: int | None) -> str:

@@ -73,7 +73,7 @@ def ud_40_bytes(case: Case, receive: Receive, qp: QueuePair) -> Finding:
     refused = _refusal(case, receive, wqe, qp)
     if refused is None:
         return ok("no datagram was too long for it")
-    text = f"the receive has {wqe.length} bytes"
+    text = f"it has {wqe.length} bytes"
     return _no_room(case, qp, wqe, refused, fact(text, receive.posted))
 
 
@@ -101,9 +101,8 @@ def _no_room(
     rest = [fact("this device drops such a datagram, and the receive waits on; another one "
                  "completes the receive with LOC_LEN_ERR")]  # fmt: skip
     return fail(
-        receive,
-        fact(f"{length} bytes came, and {GRH.LENGTH} of routing header before them: "
-             f"{length + GRH.LENGTH}", event), *(rest if drops else []),
+        fact(f"{receive.text}; the datagram needs {length + GRH.LENGTH}: {GRH.LENGTH} of GRH and "
+             f"{length} of data", event), *(rest if drops else []),
         cure=_ud_40_bytes_cure(case, qp, wqe, refused), since=receive.event or event,
     )  # fmt: skip
 

@@ -16,7 +16,7 @@ from rdmalab.doctor.evidence.finding import Fix, Verdict
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.posting_calls import OF_THE_QUEUE
 from rdmalab.doctor.evidence.time_spent import TimeSpent
-from rdmalab.doctor.moments.moments import Moment, Why, visit
+from rdmalab.doctor.moments.moments import Moment, Why, visit, visit_moment
 from rdmalab.doctor.report.report import TOO_EARLY, Cause, Report, TriedFix
 from rdmalab.repair.commands import post_send
 from rdmalab.spec.async_events import AsyncEvent
@@ -85,7 +85,7 @@ def best_of(looks: Iterable[Examination]) -> Examination:
 def looks_at(log: Log, moment: Moment, group: Sequence[Subject]) -> list[Examination]:
     """A look at each subject of a group; of those of one story the same."""
     session = log.session
-    with visit(log, moment.event) as then:
+    with visit_moment(log, moment) as then:
         stories = diagnose.followed(session, group, then, asked=True)
         return [
             Examination(moment, diagnosis.case.subject, diagnose.report_of(session, [story]))
@@ -220,15 +220,22 @@ def _remedy(
     tried = _tried_now(session, log, examination, found, case) if lives else None
     if lives and (tried is None or tried.helps or tried.cure.program):
         return tried
-    with visit(log, examination.moment.event) as log_then:
-        subject = examination.subject
+    subject, event = examination.subject, examination.moment.seen
+    with visit(log, event) as log_then:
         case = Case(session, subject, log_then, asked=True)
-        then = cured(session, examination.report, case)
+        under_way = examination.moment.world is not None
+        then = None if under_way else cured(session, examination.report, case)
         about = [subject, *(cause.subject for cause in examination.report.causes[:1])]
         same = [_as_posted(Case(session, each, log_then, asked=True)) for each in about]
+        posted = case.work.posted if case.work is not None else None
+    if under_way and posted:  # a NAK under way would reach the request of the fix, too
+        event = posted - 1
+        with visit(log, event) as log_then:
+            case = Case(session, subject, log_then, asked=True)
+            then = cured(session, examination.report, case)
     helps = then is not None and then.helps
     if helps:
-        return as_at_event(then, examination.moment.event, same)
+        return as_at_event(then, event, same)
     return _for_what_lives(session, tried or then)
 
 

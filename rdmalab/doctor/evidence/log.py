@@ -166,6 +166,12 @@ class Log:
         far = self.session.world.trace.latest - self.first >= ENOUGH // 2
         return Log(self.session, whole=self) if far or not self.first else Log(self.session)
 
+    def until(self, event: int) -> "Log":
+        """The part of this log up to an event, which can be later than the moment visited."""
+        known = Log(self.session, whole=self)
+        known.event = event
+        return known
+
     def _cut(self, found: list[Record]) -> list[Record]:
         """Those of a longer log that were there already."""
         return found[: bisect_right(found, self.event, key=rec.event_of)]
@@ -304,6 +310,10 @@ class Log:
 
     def within(self, event: int) -> list[Record]:
         """The records of one event."""
+        if self.whole is not None and event > self.session.world.event:  # of a later moment
+            records = self.whole._records  # noqa: SLF001
+            first = bisect_left(records, event, key=rec.event_of)
+            return records[first : bisect_right(records, event, key=rec.event_of)]
         span = self.trace.records.span(event)
         return self.trace.records[span.start : span.stop]
 

@@ -153,7 +153,8 @@ class Send(WorkRequest):
     def on_queue(self) -> bool:
         """Whether it is in the send queue and not completed."""
         qp, serial = self.qp, self.subject.serial
-        return qp is not None and qp.comp.serial <= serial < qp.sq.posted
+        waits = qp is not None and qp.comp.serial <= serial < qp.sq.posted
+        return waits and self.ending is None  # the log can know more than the queue
 
     @property
     def begun(self) -> bool:

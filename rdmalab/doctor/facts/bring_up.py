@@ -1,8 +1,10 @@
 """The bring-up of two ends: the attributes of each, their events, and differences."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rdmalab.doctor.case import Case, QueuePair
+from rdmalab.doctor.evidence.finding import Evidence, fact
 from rdmalab.hca.psn import diff
 from rdmalab.spec.records import Kind, attr_mask_of, event_of
 from rdmalab.spec.states import Attr, QPState
@@ -27,6 +29,20 @@ def set_at(case: Case, qp: QueuePair, attr: Attr) -> int | None:
     """The event in which an attribute got the value it has; None where that is not kept."""
     found = case.log.about(Kind.ATTRIBUTES_SET, qp.thing)
     return next((event_of(r) for r in reversed(found) if int(attr_mask_of(r)) & attr), None)
+
+
+def unequal(case: Case, both: Ends, given: Sequence[tuple[Attr, str]]) -> list[Evidence]:
+    """Values of both ends that must agree, at the later of their events; then the earlier one.
+
+    given: of each end the attribute, and `sq_psn=0`.
+    """
+    pairs = list(zip(both, given, strict=True))
+    at = [set_at(case, qp, attr) for qp, (attr, _) in pairs]
+    last = max((event for event in at if event is not None), default=None)
+    text = " is not ".join(f"{value} of {case.qp_name(qp)}" for qp, (_, value) in pairs)
+    own = [fact(f"{case.qp_name(qp)} was given {value}", event)
+           for (qp, (_, value)), event in zip(pairs, at, strict=True) if event != last]  # fmt: skip
+    return [fact(text, last), *own]
 
 
 def began_alone(case: Case, ends_: Ends) -> tuple[QueuePair, int] | None:

@@ -5,7 +5,7 @@ The earliest of them at which a check says FAIL has the root; the state of the t
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import pairwise
@@ -21,6 +21,7 @@ from rdmalab.session.history import read_only_visit
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.relations import exists
@@ -43,10 +44,19 @@ class Why(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A place in time: judged after this event, with the log up to it."""
+    """A place in time: judged after this event, with the log up to it.
+
+    world: the earlier event as of which the objects are judged, where they were taken in between.
+    """
 
     event: int
     why: Why
+    world: int | None = None
+
+    @property
+    def seen(self) -> int:
+        """The event as of which the objects are judged."""
+        return self.event if self.world is None else self.world
 
 
 class Act(NamedTuple):
@@ -57,15 +67,24 @@ class Act(NamedTuple):
 
 
 @contextmanager
-def visit(log: Log, event: int) -> Iterator[Log]:
-    """The session as it was after an event, and its log up to there; restored at the end."""
+def visit(log: Log, event: int, known: int | None = None) -> Iterator[Log]:
+    """The session as it was after an event, and its log up to there; restored at the end.
+
+    known: the log is the one up to this later event.
+    """
     history = log.session.history
     if event >= log.session.world.event:
         yield log
         return
     with read_only_visit(history):
         history.seek(history.place_after(event))
-        yield log.until_now()
+        yield log.until_now() if known is None else log.until(known)
+
+
+def visit_moment(log: Log, moment: Moment) -> AbstractContextManager[Log]:
+    """The objects as they are judged at a moment, and the log up to it."""
+    known = None if moment.world is None else moment.event
+    return visit(log, moment.seen, known)
 
 
 # --------------------------------------------------------------------------- teardowns
@@ -144,9 +163,9 @@ def moments(session: Session, log: Log, subject: Subject) -> list[Moment]:
     find = _OF.get(subject.sort, _of_thing)
     late = (Why.NOW, Why.TEARDOWN)
     chain = [
-        m if m.event < now else Moment(now, Why.NOW)
+        m if m.seen < now else Moment(now, Why.NOW)
         for m in find(session, log, subject)
-        if m.event < now or m.why in late
+        if m.seen < now or m.why in late
     ]
     if not chain or exists(session.world, subject.thing):
         chain += [Moment(now, Why.NOW), *unlogged_moments(session, log, subject.thing)]
@@ -176,7 +195,7 @@ def _of_work(session: Session, log: Log, subject: Subject) -> list[Moment]:
     taken = None if waits else _taken(log, subject.thing, posted)
     ordered = taken is not None and _is_flush_of(ending, taken[1])
     if ending is not None and ending.status is not WCStatus.SUCCESS and not ordered:
-        found.append(Moment(ending.event, Why.ENDED))
+        found.append(Moment(ending.event, Why.ENDED, _refused_before_teardown(log, work, ending)))
     elif work.overrun is not None:
         found.append(Moment(work.overrun.event, Why.ENDED))
     if ending is None:
@@ -193,6 +212,18 @@ def _of_work(session: Session, log: Log, subject: Subject) -> list[Moment]:
     was_posted = subject.serial >= 0  # no act takes what was refused
     first = [act_moment] if was_posted and _is_alone(log, row, act) else []
     return [*found, *first, *before, act_moment, *late]
+
+
+def _refused_before_teardown(log: Log, work: Send | Receive, ending: Ending) -> int | None:
+    """Event of the NAK that a send ended with, if its sender was taken while it was under way."""
+    rows = work.answers if isinstance(work, Send) else []
+    naks = [row.event for row in rows if row.syndrome is not Syndrome.ACK and row.syndrome]
+    sent = [record for event in naks[-1:] for record in log.within(event)
+            if rec.kind_of(record) is Kind.PACKET_SENT]  # fmt: skip
+    nodes = {rec.node_of(record) for record in sent}
+    taken = (act for row in teardowns(log) for act in row if act.thing.node in nodes)
+    between = any(naks[-1] < act.event <= ending.event for act in taken)
+    return naks[-1] if between else None
 
 
 def _is_alone(log: Log, row: list[Act], act: Act) -> bool:

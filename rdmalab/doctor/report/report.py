@@ -1,8 +1,9 @@
 """The answer: how it stands, the chain of causes, what was ruled out, and a cure that was tried."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from rdmalab.doctor.check import Check, Finding, Fix, Verdict
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome
@@ -203,8 +204,8 @@ class Report(AnswerInRows):
         if remedy.cure.program:
             text = f"change the program: {remedy.cure.program}"
             more = remedy.cure.lines if len(remedy.cure.lines) > 1 else []
-            return [Row(RowPart.FIX, text, "fix: "), *(Row(RowPart.LINE, each) for each in more)]
-        rows = [Row(RowPart.LINE, line) for line in remedy.cure.lines]
+            return [Row(RowPart.FIX, text, "fix: "), *_lines(more)]
+        rows = _lines(remedy.cure.lines)
         note = f" ({remedy.cure.note})" if remedy.cure.note else ""
         if remedy.works:
             how = f"{self.apply} carries it out" if self.applies else "type these lines"
@@ -264,6 +265,15 @@ class Report(AnswerInRows):
                 "works": remedy.works, "failure": remedy.failure, "ends": remedy.ends,
             },
         }  # fmt: skip
+
+
+def _lines(lines: Iterable[str]) -> list[Row]:
+    """The lines of a fix; equal ones in a row as one, with a comment that counts them."""
+    rows = []
+    for line, same in groupby(lines):
+        count = len(list(same))
+        rows.append(Row(RowPart.LINE, line if count == 1 else f"{line}  # {count} times"))
+    return rows
 
 
 def _listed(slugs: list[str]) -> str:

@@ -42,7 +42,8 @@ def test_a_receive_that_is_too_short_is_the_cause_on_both_sides(profile: Profile
     assert failing(lab, "B.qp0.recv_wr[2]") == ["loc-len"]
     assert why(lab, "A.qp0.wr[1]").slug == "loc-len"
     assert evidence_of(lab, "B.qp0.recv_wr[2]", "loc-len").splitlines()[:2] == [
-        "the receive wr_id=2 of B.qp0 has room for 63 bytes", "A.qp0 sends 64",
+        "the receive wr_id=2 of B.qp0 has room for 63 bytes; A.qp0 sends 64",
+        "A.qp0.wr[1] was posted",
     ]  # fmt: skip
     assert "post_recv B.qp0 wr_id=2 sg=B.mr0[0:64]" in cured(lab, "A.qp0.wr[1]")
 

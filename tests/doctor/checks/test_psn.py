@@ -20,7 +20,7 @@ def test_psn_mismatch_shows_sq_psn_and_rq_psn() -> None:
     case = case_of(lab_of(*_BEGUN), _WR)
     finding = ahead.examine(case)
     texts = [each.text for each in finding.evidence]
-    assert texts[:2] == ["A.qp0 was given sq_psn=9", "B.qp0 was given rq_psn=0"]
+    assert texts[:2] == ["sq_psn=9 of A.qp0 is not rq_psn=0 of B.qp0", "B.qp0 was given rq_psn=0"]
     assert finding.origin == finding.evidence[0].event
 
 

@@ -143,7 +143,7 @@ def test_ud_40_bytes_names_the_lengths_on_strict_and_rxe() -> None:
                      "run"):  # fmt: skip
             well(lab, line)
         assert verdict(lab, _RECV, "ud-40-bytes") is Verdict.FAIL
-        assert "8 bytes came, and 40 of routing header before them: 48" in evidence(
+        assert "it has 32 bytes; the datagram needs 48: 40 of GRH and 8 of data" in evidence(
             lab, _RECV, "ud-40-bytes"
         )
         assert helps(lab, _RECV)

@@ -261,7 +261,7 @@ def test_requests_and_answers_of_another_size_are_refused(opcode: str) -> None:
     answer = findings(lab, "A.qp0.wr[2]")["peer-mtu"]
     events = [each.event for each in answer.evidence[:2] if each.event is not None]
     assert answer.origin == max(events)
-    assert [each.text[-5:] for each in answer.evidence[:2]] == ["=1024", "u=256"]
+    assert [each.text[-5:] for each in answer.evidence[:2]] == ["B.qp0", "=1024"]
     assert report.remedy is not None
     assert report.remedy.works
 

@@ -29,6 +29,13 @@ def test_report_lines_in_order() -> None:
     assert failed().text.count("\n") == 11
 
 
+def test_equal_lines_of_a_fix_in_a_row_are_one() -> None:
+    lines = ["reset B.qp0", *["post_recv B.qp0 sg=B.mr0[0:8]"] * 500, "reset B.qp0"]
+    report = failed(remedy=TriedFix(Fix(lines), works=True))
+    shown = [row.text for row in report.rows if row.part is RowPart.LINE]
+    assert shown == ["reset B.qp0", "post_recv B.qp0 sg=B.mr0[0:8]  # 500 times", "reset B.qp0"]
+
+
 def test_no_symptom_row_for_the_end_of_the_chain() -> None:
     report = failed(outcome=SubjectOutcome(Status.FAILED, "it ended with WR_FLUSH_ERR", 31))
     assert not [row for row in report.rows if row.part is RowPart.SYMPTOM]
