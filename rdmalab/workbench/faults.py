@@ -181,9 +181,8 @@ def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
     from now on. every=3: each third, starting with nth. p=2%: random, by the seed of the session.
     count: this many, then no more. longer=1514: only frames of more bytes, as a switch of MTU 1500
     drops them. gid=fe80::200:a00:2: only from or to this address, as without a route. dlid=4: only
-    to this LID of an InfiniBand port, as if one of its paths was cut.
-    at=9.2us: dereg and kill happen at this time, or when a matching packet has left, or now. They
-    happen once. Lost packets count too.
+    to this LID of an InfiniBand port, as if one of its paths was cut. Lost packets count too.
+    at=9.2us: dereg and kill happen once: at this time, when a matching packet has left, or now.
 
     Example: fault drop B->A opcode=ACKNOWLEDGE nth=1
     """
