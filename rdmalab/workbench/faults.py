@@ -133,7 +133,7 @@ FAULTS: dict[str, FaultRow] = {
         ("rate", "how fast?", "fault rate A->B 1Gbps"),
     ),
     "mark": FaultRow(
-        "An ECN-capable packet (lowest two bits of traffic_class 1 or 2) arrives with 3 there.",
+        "An ECN-capable packet (traffic_class ends in bits 01 or 10) arrives with 11.",
         _SELECT, lambda n, match, _a: Mark(n, match)
     ),
     DEREG: FaultRow(
@@ -181,7 +181,7 @@ def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
     from now on. every=3: each third, starting with nth. p=2%: random, by the seed of the session.
     count: this many, then no more. longer=1514: only frames of more bytes, as a switch of MTU 1500
     drops them. gid=fe80::200:a00:2: only from or to this address, as without a route. dlid=4: only
-    to this LID of an InfiniBand port, as if one of its paths was cut. Lost packets count too.
+    to this LID of an InfiniBand port, as if one path was cut. Lost packets count too.
     at=9.2us: dereg and kill happen once: at this time, when a matching packet has left, or now.
 
     Example: fault drop B->A opcode=ACKNOWLEDGE nth=1
