@@ -128,7 +128,7 @@ FAULTS: dict[str, FaultRow] = {
         (*_SELECT, "behind", "limit"), _reorder,
     ),
     "rate": FaultRow(
-        "`rate A->B 1Gbps`: the packets pass one after the other at this rate.", (*_SELECT, "rate"),
+        "`rate A->B 1Gbps`: the packets pass at this rate.", (*_SELECT, "rate"),
         lambda n, match, a: Rate(n, match, a.rate_bps or 1),
         ("rate", "how fast?", "fault rate A->B 1Gbps"),
     ),
@@ -150,8 +150,8 @@ FAULTS: dict[str, FaultRow] = {
         "`srq=B.srq0`: the SRQ fails inside the adapter and provides no receives any more.",
         ("srq",), None, ("srq", "which SRQ breaks?", "fault srq_error srq=B.srq0"),
     ),
-    "list": FaultRow("Show the faults that are set.", ()),
-    "clear": FaultRow("Remove all faults; `clear 2` removes the second.", ("number",)),
+    "list": FaultRow("Show the faults.", ()),
+    "clear": FaultRow("Remove all; `clear 2` removes the second.", ("number",)),
 }  # fmt: skip
 
 
