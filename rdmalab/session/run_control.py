@@ -92,14 +92,14 @@ class When:
 class RunControl:
     """One run; time moves only in `go`. over: why it ended, empty while it continues."""
 
-    __slots__ = ("at_bounds", "events", "from_ns", "from_sequence", "goal", "met", "over",
+    __slots__ = ("at_bounds", "events", "from_ns", "from_record", "goal", "met", "over",
                  "replays", "session")  # fmt: skip
 
     def __init__(self, session: Session, goal: Goal) -> None:
         self.session = session
         self.goal = goal
         self.from_ns = session.world.now_ns
-        self.from_sequence = session.world.agenda.sequence
+        self.from_record = session.world.trace.latest
         self.events = 0
         self.replays = not session.history.live
         session.history.branch.stood[session.world.event] = session.world.now_ns
@@ -161,22 +161,22 @@ class RunControl:
     def _endless(self) -> list[str]:
         """The queue pairs that retry without limit, if nothing else is planned; else none.
 
-        A receive that a call has posted may still end a wait that began before the run. A packet
-        that is lost by chance counts as a retry of another kind, which has a limit.
+        A wait may still end well where a call, or a line of a program, came after it began: that
+        may have posted the receive. A loss is a retry of another kind, which has a limit.
         """
         world, names = self.session.world, self.session.names
         agenda = world.agenda
         if agenda.heap or world.network.cable.faults:
             return []
-        found = []
-        for _, sequence, _, node, number, _ in agenda.plans():
-            thing = Thing(Noun.QP, node, number)
-            if sequence <= self.from_sequence or not waits_without_limit(
-                world.find(thing, QueuePair)
-            ):
-                return []
-            found.append(names.of(thing))
-        return found
+        plans = agenda.plans()
+        things = [Thing(Noun.QP, node, number) for _, _, _, node, number, _ in plans]
+        first = min((cause for *_, cause in plans), default=-1)
+        if first <= self.from_record or not all(
+            waits_without_limit(world.find(thing, QueuePair)) for thing in things
+        ):
+            return []
+        is_served = any(kind_of(r) is Kind.PROGRAM_RAN for r in world.trace.since(first))
+        return [] if is_served else [names.of(thing) for thing in things]
 
     def _keep_opening(self) -> None:
         """Keep the events for the summary in memory."""

@@ -233,6 +233,18 @@ def test_a_run_goes_on_while_a_longer_wait_may_still_end_well() -> None:
     assert trip(lab, "until A.cq0.count == 1").over == "already true"
 
 
+def test_a_run_goes_on_while_a_program_posts_the_receives() -> None:
+    """Each request comes before its receive, which its program posts while the sender waits."""
+    lab = lab_of(
+        "program B.rx lines={ loop; sleep 100us; post_recv B.qp0 sg=B.mr0[0:64];"
+        " wait B.cq0.count > 0; poll_cq B.cq0; end }",
+        "program A.tx lines={ loop 40; post_send A.qp0 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED;"
+        " wait A.cq0.count > 0; poll_cq A.cq0; end }",
+    )
+    assert trip(lab, "run").over.startswith("idle")
+    assert trip(lab, "until A.tx.state == DONE").over == "already true"
+
+
 @pytest.mark.parametrize(
     ("lines", "over"),
     [
