@@ -216,6 +216,17 @@ def test_a_run_ends_where_only_a_call_ends_the_retries(line: str) -> None:
     assert trip(lab, "run").over.startswith("idle")
 
 
+@pytest.mark.parametrize("slices", [1, 7, 99, 100, 101, 5_000])
+@pytest.mark.parametrize("more", [[], [SEND_1]], ids=["one pair", "two pairs"])
+def test_it_ends_at_the_same_event_whatever_the_slices(slices: int, more: list[str]) -> None:
+    lab = lab_of("use rc_pair min_rnr_timer=1", SEND, *more)
+    whole = lab_of("use rc_pair min_rnr_timer=1", SEND, *more)
+    travel, end = setting_out(lab, "run"), trip(whole, "run")
+    while not travel.go(slices):
+        assert lab.session.world.event <= whole.session.world.event
+    assert (travel.over, travel.events) == (end.over, end.events)
+
+
 def test_two_pairs_that_retry_are_both_named() -> None:
     lab = lab_of("use rc_pair", SEND, SEND_1)
     assert trip(lab, "run").over == f"stopped: A.qp0, A.qp1 retry without limit, and {ENDLESS}"
