@@ -109,7 +109,10 @@
     }
     part.append(lab);
   };
-  for (const part of document.querySelectorAll("details.try")) part.addEventListener("toggle", frame);
+  for (const part of document.querySelectorAll("details.try")) {
+    part.addEventListener("toggle", frame);
+    frame({ target: part }); // it may have been opened before this script came
+  }
 
   // A printed page shows what is folded away, except what only repeats a drawing or the file.
   addEventListener("beforeprint", () => {
