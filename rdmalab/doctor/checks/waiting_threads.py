@@ -40,10 +40,12 @@ def mutual_wait(waits: ThreadWait) -> Finding:
         return ok("no other thread waits for it in a circle")
     if waits.thing != min(each.thing for each in circle):
         return ok("the circle is reported for another of its threads")
-    names = ", ".join(each.name for each in circle)
+    names, now = ", ".join(each.name for each in circle), waits.case.world.event
+    kept = [event for each in circle if (event := each.since()) < now]
     return fail(
         *[each.words() for each in circle],
         cure=Fix(program=f"let one of {names} go on first: post, or signal, before it waits"),
+        since=min(kept, default=waits.case.log.begins or now),  # before all that is kept
     )
 
 
