@@ -34,6 +34,7 @@ MAX_EVENTS = 2_000  # what ^C is for in a session of a person
 ONLY_READ = {
     "rdmalab book public": "all lessons take a minute",
     "rdmalab site public": "node may not be installed; tests/page carries it out",
+    "rdmalab serve": "it serves until ^C; tests/serve carries it out",
     "rdmalab run --watch": "it waits for changes of the file",
     "rdmalab lab try": "it opens the app",
     "rdmalab lessons --coverage": "it runs all bound tests",

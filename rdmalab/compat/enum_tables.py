@@ -14,6 +14,7 @@ from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.builders import InitMask
 from rdmalab.spec.completions import WcEx
+from rdmalab.spec.connections import CmEvent
 from rdmalab.spec.flows import FlowType
 from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
 from rdmalab.spec.srq import SrqAttrMask, SrqType
@@ -23,6 +24,7 @@ from rdmalab.spec.work import Placement, Selectivity, SendFlags, SendOps, WCOpco
 
 Enum = type[IntEnum]
 Rows = Mapping[str, tuple[str, str]]  # name of the enum → prefix of its members, row
+Members = Mapping[str, tuple[str, type[IntEnum] | type[IntFlag]]]  # prefix in C, enum of the lab
 
 
 def numbers(name: str, prefix: str, row: str) -> Enum:
@@ -73,9 +75,18 @@ def made(make: Callable[[str, str, str], Enum], rows: Rows) -> dict[str, Enum]:
     return {name: make(name, *row) for name, row in rows.items()}
 
 
-# The enums that the lab has member for member: prefix in C, the enum. pyverbs has no DRIVER1.
-_VENDOR = "DRIVER1"
-_OF_THE_LAB: dict[str, tuple[str, type[IntEnum] | type[IntFlag]]] = {
+_VENDOR = "DRIVER1"  # pyverbs has none
+
+
+def copied(rows: Members) -> dict[str, Enum]:
+    """Enums that the lab has member for member, by the names that they have in C."""
+    return {
+        name: _enum(name, {prefix + it: int(kind[it]) for it in kind.__members__ if it != _VENDOR})
+        for name, (prefix, kind) in rows.items()
+    }
+
+
+_OF_THE_LAB: Members = {
     "ibv_access_flags": ("IBV_ACCESS_", Access),
     "ibv_atomic_cap": ("IBV_ATOMIC_", AtomicCap),
     "ibv_create_cq_wc_flags": ("IBV_WC_EX_WITH_", WcEx),
@@ -98,10 +109,7 @@ _OF_THE_LAB: dict[str, tuple[str, type[IntEnum] | type[IntFlag]]] = {
 }
 
 VERBS = {
-    **{
-        name: _enum(name, {prefix + it: int(kind[it]) for it in kind.__members__ if it != _VENDOR})
-        for name, (prefix, kind) in _OF_THE_LAB.items()
-    },
+    **copied(_OF_THE_LAB),
     **made(
         numbers,
         {
@@ -206,16 +214,10 @@ VERBS = {
 }
 
 CM = {
+    **copied({"rdma_cm_event_type": ("RDMA_CM_EVENT_", CmEvent)}),
     **made(
         numbers,
         {
-            "rdma_cm_event_type": (
-                "RDMA_CM_EVENT_",
-                "ADDR_RESOLVED ADDR_ERROR ROUTE_RESOLVED ROUTE_ERROR CONNECT_REQUEST "
-                "CONNECT_RESPONSE CONNECT_ERROR UNREACHABLE REJECTED ESTABLISHED DISCONNECTED "
-                "DEVICE_REMOVAL MULTICAST_JOIN MULTICAST_ERROR ADDR_CHANGE TIMEWAIT_EXIT "
-                "ADDRINFO_RESOLVED ADDRINFO_ERROR",
-            ),
             "rdma_cm_mc_join_flags": ("RDMA_MC_JOIN_FLAG_", "FULLMEMBER SENDONLY_FULLMEMBER"),
             "rdma_port_space": ("RDMA_PS_", "2 IPOIB 262 TCP 273 UDP 319 IB"),
         },

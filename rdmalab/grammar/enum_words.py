@@ -11,6 +11,7 @@ PREFIXES = (
     *("IBV_SEND_", "IBV_MTU_", "IB_MTU_", "IBV_MIG_", "IBV_EVENT_", "IBV_PORT_", "IBV_ATOMIC_"),
     *("IBV_DEVICE_", "IBV_SRQ_", "IBV_SRQT_", "IBV_MW_", "IBV_FLUSH_"),
     *("IBV_CREATE_CQ_ATTR_", "IBV_REREG_MR_", "IBV_TM_", "IBV_WQS_", "IBV_WQT_"),
+    *("RDMA_CM_EVENT_", "IB_CM_REJ_"),
     "IBV_",
 )
 

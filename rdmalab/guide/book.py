@@ -28,6 +28,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
         "completion status", "completion opcode", "completion flag", "wc_flags flag", "arming",
     ),
     "Asynchronous events": ("async event", "event kind", "mishap"),
+    "Connections of rdma_cm": ("event of rdma_cm", "reject reason"),
     "Errnos and rules": ("errno", "rule"),
     "On the wire": ("wire opcode", "header", "AETH syndrome", "service", "operation", "place"),
     "Refusals and drops": ("refusal", "drop"),

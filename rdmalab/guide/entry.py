@@ -11,6 +11,7 @@ from rdmalab.spec.access import Access, MWType, Rereg
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.builders import InitMask
 from rdmalab.spec.completions import WcEx
+from rdmalab.spec.connections import CmEvent, RejectReason
 from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
 from rdmalab.spec.srq import SrqAttrMask, SrqType
 from rdmalab.spec.states import MTU, Attr, MigState, QPState, QPType
@@ -60,7 +61,7 @@ class Entry(NamedTuple):
     about: About | None = None
 
 
-# The prefix that libibverbs puts before the members of each enum.
+# The prefix that C puts before the members of each enum.
 PREFIX: dict[type[enum.IntEnum] | type[enum.IntFlag], str] = {
     QPState: "IBV_QPS_",
     QPType: "IBV_QPT_",
@@ -79,6 +80,8 @@ PREFIX: dict[type[enum.IntEnum] | type[enum.IntFlag], str] = {
     work.Placement: "IBV_FLUSH_",
     work.Selectivity: "IBV_FLUSH_",
     AsyncEvent: "IBV_EVENT_",
+    CmEvent: "RDMA_CM_EVENT_",
+    RejectReason: "IB_CM_REJ_",
     PortState: "IBV_PORT_",
     AtomicCap: "IBV_ATOMIC_",
     DeviceCap: "IBV_DEVICE_",

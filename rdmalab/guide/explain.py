@@ -8,6 +8,7 @@ from rdmalab.command import Command, NotUnderstood, Noun
 from rdmalab.grammar.hints import quoted, suggest, verb_of, with_article
 from rdmalab.guide import (
     attributes,
+    connections,
     devices,
     fields,
     logs,
@@ -178,6 +179,7 @@ def _reasons_of_the_book() -> tuple[Entry, ...]:
     return (
         *packets.entries(),
         *reasons.entries(),
+        *connections.entries(),
         *devices.entries(),
         *parts.builder_entries(),
         *reasons.difference_entries(),

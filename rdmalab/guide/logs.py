@@ -4,9 +4,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from rdmalab.guide.connections import number_words
 from rdmalab.guide.entry import full_name
 from rdmalab.guide.sentences import errnos
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
+from rdmalab.spec.connections import EVENTS as CM_EVENTS
+from rdmalab.spec.connections import CmEvent, Number
 from rdmalab.spec.profiles import STRICT
 from rdmalab.spec.rules import RULES, errno_name
 from rdmalab.spec.states import QPState
@@ -148,10 +151,15 @@ _ERRNO = (
         rf"\b(?:rc|ret|returned|error)\b(?!\W{{1,2}}-1\b)\W{{1,3}}-?({_DECIMAL})\b"
     ),
 )
+_CM_EVENT = _pattern(r"\bRDMA_CM_EVENT_([A-Z_]+)\b")
+_CM_NUMBER = _pattern(rf"\b(?:status|error|reason)\W{{0,3}}?(-?)({_DECIMAL})\b")
 _C_NAME = _pattern(r"\bIBV_[A-Z0-9_]+\b")
 _ERRNO_NAME = re.compile(r"\bE[A-Z]{3,}\b")
 _MOVE = _pattern(rf"\b({_STATES})\s*(?:->|=>|→|\bto\b)\s*({_STATES})\b")
 _INTO = _pattern(rf"\b(?:to|into|state\W{{1,3}}(?:IBV_QPS_)?)\s*({_STATES})\b")
+# How programs say modify_qp in words of their own: "Couldn't change state to RTR".
+_CHANGE = _pattern(r"\bchang\w*\W+(?:\w+\W+){0,3}?state\b")
+_SAYS_ERROR = _pattern(r"(?<!\bno )(?<!\bwithout )\berror\b")
 _MARKS_OF_JUNK = _pattern(r"\b(?:opcode|len|byte_len)\W{0,2}\d")
 
 # Log lines that name a status in other words than `ibv_wc_status_str`.
@@ -199,6 +207,21 @@ def _dumped(text: str) -> Found | None:
     return Found(full_name(cqe.status), words)
 
 
+def _connection(text: str) -> Found | None:
+    """An event of rdma_cm by name, of several the first that may have failed, and its number."""
+    known = [m for m in _CM_EVENT.finditer(text) if m[1].upper() in CmEvent.__members__]
+    named = [(CmEvent[match[1].upper()], match.end()) for match in known]
+    if not named:
+        return None
+    failed = (each for each in named if CM_EVENTS[each[0]].number is not Number.ZERO)
+    event, end = next(failed, named[0])
+    facts = [f"it names {full_name(event)}"]
+    match = _CM_NUMBER.search(text, end, end + _NEAR)
+    if match is not None and (number := _number(match[2])):
+        facts.append(number_words(event, -number if match[1] else number))
+    return Found(full_name(event), tuple(facts))
+
+
 def _mlx5_syndrome(text: str) -> Found | None:
     match = _MLX5_SYNDROME.search(text)
     status = SYNDROMES.get(_number(match[1])) if match else None
@@ -212,7 +235,9 @@ def _numbered(text: str) -> Found | None:
     """`status=12`, `Failed status 12`, `with error 12, opcode 0`."""
     for pattern in _STATUS:
         match = pattern.search(text)
-        if match is not None and (number := _number(match[1])) in tuple(WCStatus):
+        if match is None or (number := _number(match[1])) not in tuple(WCStatus):
+            continue
+        if number or _SAYS_ERROR.search(text) is None:
             return _status(WCStatus(number), f"status {match[1]}", text)
     return None
 
@@ -253,7 +278,7 @@ def _worded(text: str) -> Found | None:
 
 
 _READERS: tuple[Callable[[str], Found | None], ...] = (
-    _dumped, _mlx5_syndrome, _numbered, _named, _worded,
+    _dumped, _connection, _mlx5_syndrome, _numbered, _named, _worded,
 )  # fmt: skip
 
 
@@ -262,6 +287,8 @@ def _refused(text: str, verbs: Iterable[str]) -> Found | None:
     """A verb, an errno or both."""
     verb, number = _verb(text, verbs), _errno(text)
     lines = [] if number is None else [f"errno {number} is {errno_name(number)}"]
+    if not verb and _CHANGE.search(text) and _move(text):
+        verb = "modify_qp"
     if verb == "modify_qp" and (move := _move(text)):
         way = f"to {move}" if " " not in move else move.replace(" ", " → ")
         return Found(f"modify_qp {move}", (f"modify_qp failed in the transition {way}", *lines))

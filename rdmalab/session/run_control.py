@@ -16,7 +16,7 @@ PRESENT = "this was the newest event: later ones are new"
 STOPPED = "stopped"
 SLICE = 2_000  # events; a slice takes a few hundredths of a second
 _ROUND, _FEW, _NAMED = 8, 100, 2  # events of a round at most; plans that are looked at; names told
-ROUNDS = 100  # events; a person has seen by then that the same comes again
+ROUNDS = 100  # events before the first look; a person has seen by then that the same comes again
 OPENING = 20  # events that are told one by one when a run is over
 
 # What a step of each unit must contain.
@@ -92,17 +92,18 @@ class When:
 class RunControl:
     """One run; time moves only in `go`. over: why it ended, empty while it continues."""
 
-    __slots__ = ("at_bounds", "events", "from_ns", "from_sequence", "goal", "met", "over",
-                 "replays", "session")  # fmt: skip
+    __slots__ = ("at_bounds", "events", "from_ns", "from_record", "goal", "look_at",
+                 "looks", "met", "over", "replays", "session")  # fmt: skip
 
     def __init__(self, session: Session, goal: Goal) -> None:
         self.session = session
         self.goal = goal
         self.from_ns = session.world.now_ns
-        self.from_sequence = session.world.agenda.sequence
+        self.from_record = session.world.trace.latest
         self.events = 0
         self.replays = not session.history.live
         session.history.branch.stood[session.world.event] = session.world.now_ns
+        self.look_at, self.looks = ROUNDS, 0
         self.over = ""
         self.met = self.at_bounds = False
         session.breakpoints.begin(session)
@@ -117,16 +118,16 @@ class RunControl:
     def go(self, events: int = SLICE) -> bool:
         """Run up to `events` events; True when the run is over."""
         events = min(events, self._events_left())
-        if self._is_until_idle and self.events < ROUNDS:
-            events = min(events, ROUNDS)
-        if not self.over and events:
-            in_bulk = self.goal.bulk and not self.session.breakpoints
-            is_past_opening = self.events >= OPENING
-            self._bulk(events) if in_bulk else self._one_by_one(events)
-            if self.events and not is_past_opening:
-                self._keep_opening()
-        if not self.over and self._is_until_idle and self.events >= ROUNDS:
-            self._end_of_rounds()
+        is_past_opening = self.events >= OPENING
+        while events > 0 and not self.over:
+            before, part = self.events, self._part(events) if self._is_until_idle else events
+            in_bulk = self.goal.bulk and not self.session.breakpoints and part > 1
+            self._bulk(part) if in_bulk else self._one_by_one(part)
+            events -= part
+            if self.events == before:
+                break
+        if self.events and not is_past_opening:
+            self._keep_opening()
         if not self.over:
             self._give_up()
         return bool(self.over)
@@ -139,44 +140,48 @@ class RunControl:
             goal.bulk or (isinstance(goal, When) and goal.text == "idle")
         )
 
-    def _end_of_rounds(self) -> None:
-        """End the run where the same retries come again and nothing but a call changes that.
+    def _part(self, events: int) -> int:
+        """So many of these events are run before the next look; ends the run if it is without end.
 
-        The waits of several queue pairs overlap, so a round of all of them is looked at one by one.
+        Retries of several queue pairs overlap, so a round of all of them is looked at one by one.
+        The looks are at the same events whatever the slices, or a replay would end elsewhere.
         """
-        agenda, names = self.session.world.agenda, list[str]()
-        is_small = len(agenda.heap) + agenda.armed <= _FEW
-        for _ in range(_ROUND * (agenda.armed + 1) if is_small else 0):
-            if self.over or (names := self._endless()) or not self._events_left():
-                break
-            self._one_by_one(1)
-        if names and not self.over:
+        if self.events < self.look_at:
+            return min(events, self.look_at - self.events)
+        agenda = self.session.world.agenda
+        if not self.looks:
+            is_small = len(agenda.heap) + agenda.armed <= _FEW
+            self.looks = _ROUND * (agenda.armed + 1) if is_small else 1
+        if names := self._endless():
             more = ", ".join(names[:_NAMED]) + (" and others" if len(names) > _NAMED else "")
             verb = "retries" if len(names) == 1 else "retry"
-            self._end(
-                f"stopped: {more} {verb} without limit, and only a call changes that",
-                met=self.goal.bulk,
-            )
+            why = f"stopped: {more} {verb} without limit, and only a call changes that"
+            self._end(why, met=self.goal.bulk)
+            return 0
+        self.looks -= 1
+        if not self.looks:
+            self.look_at += SLICE
+        return 1
 
     def _endless(self) -> list[str]:
         """The queue pairs that retry without limit, if nothing else is planned; else none.
 
-        A receive that a call has posted may still end a wait that began before the run. A packet
-        that is lost by chance counts as a retry of another kind, which has a limit.
+        A wait may still end well where a call, or a line of a program, came after it began: that
+        may have posted the receive. A loss is a retry of another kind, which has a limit.
         """
         world, names = self.session.world, self.session.names
         agenda = world.agenda
         if agenda.heap or world.network.cable.faults:
             return []
-        found = []
-        for _, sequence, _, node, number, _ in agenda.plans():
-            thing = Thing(Noun.QP, node, number)
-            if sequence <= self.from_sequence or not waits_without_limit(
-                world.find(thing, QueuePair)
-            ):
-                return []
-            found.append(names.of(thing))
-        return found
+        plans = agenda.plans()
+        things = [Thing(Noun.QP, node, number) for _, _, _, node, number, _ in plans]
+        first = min((cause for *_, cause in plans), default=-1)
+        if first <= self.from_record or not all(
+            waits_without_limit(world.find(thing, QueuePair)) for thing in things
+        ):
+            return []
+        is_served = any(kind_of(r) is Kind.PROGRAM_RAN for r in world.trace.since(first))
+        return [] if is_served else [names.of(thing) for thing in things]
 
     def _keep_opening(self) -> None:
         """Keep the events for the summary in memory."""

@@ -128,12 +128,12 @@ FAULTS: dict[str, FaultRow] = {
         (*_SELECT, "behind", "limit"), _reorder,
     ),
     "rate": FaultRow(
-        "`rate A->B 1Gbps`: the packets pass one after the other at this rate.", (*_SELECT, "rate"),
+        "`rate A->B 1Gbps`: the packets pass at this rate.", (*_SELECT, "rate"),
         lambda n, match, a: Rate(n, match, a.rate_bps or 1),
         ("rate", "how fast?", "fault rate A->B 1Gbps"),
     ),
     "mark": FaultRow(
-        "An ECN-capable packet (lowest two bits of traffic_class 1 or 2) arrives with 3 there.",
+        "An ECN-capable packet (traffic_class ends in bits 01 or 10) arrives with 11.",
         _SELECT, lambda n, match, _a: Mark(n, match)
     ),
     DEREG: FaultRow(
@@ -150,8 +150,8 @@ FAULTS: dict[str, FaultRow] = {
         "`srq=B.srq0`: the SRQ fails inside the adapter and provides no receives any more.",
         ("srq",), None, ("srq", "which SRQ breaks?", "fault srq_error srq=B.srq0"),
     ),
-    "list": FaultRow("Show the faults that are set.", ()),
-    "clear": FaultRow("Remove all faults; `clear 2` removes the second.", ("number",)),
+    "list": FaultRow("Show the faults.", ()),
+    "clear": FaultRow("Remove all; `clear 2` removes the second.", ("number",)),
 }  # fmt: skip
 
 
@@ -181,9 +181,8 @@ def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
     from now on. every=3: each third, starting with nth. p=2%: random, by the seed of the session.
     count: this many, then no more. longer=1514: only frames of more bytes, as a switch of MTU 1500
     drops them. gid=fe80::200:a00:2: only from or to this address, as without a route. dlid=4: only
-    to this LID of an InfiniBand port, as if one of its paths was cut.
-    at=9.2us: dereg and kill happen at this time, or when a matching packet has left, or now. They
-    happen once. Lost packets count too.
+    to this LID of an InfiniBand port, as if one path was cut. Lost packets count too.
+    at=9.2us: dereg and kill happen once: at this time, when a matching packet has left, or now.
 
     Example: fault drop B->A opcode=ACKNOWLEDGE nth=1
     """

@@ -63,7 +63,7 @@ def test_every_line_stays_for_another_day() -> None:
 def test_a_run_ends_at_the_limit_of_the_lab_and_says_so_at_once() -> None:
     """What was undone then costs nothing: the way back is told, and taken."""
     prompt, lab = opened("checkpoint ready", SEND, more=FEW_EVENTS)
-    text = " ".join(prompt.ask("run"))
+    text = " ".join(prompt.ask("run 10s"))
     assert "stopped at the limit of this lab: 300 events after the setup" in text
     assert lab.session.world.event == lab.played.start.event + 300
     refused = " ".join(prompt.ask(RECV))

@@ -10,7 +10,7 @@ from tests.guide.test_explain import public_enums
 # Parts of tables, which are no capability of a device.
 PARTS = {
     "Op", "PacketPlace", "Side", "Local", "EventKind", "Rounding", "SlotsFreed", "Field", "Kind",
-    "Mishap", "Arm",
+    "Mishap", "Arm", "CmEvent", "RejectReason", "Number",
 }  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from rdmalab.spec import (
     async_events,
     builders,
     completions,
+    connections,
     document_differences,
     limits,
     opcodes,
@@ -39,7 +40,8 @@ from tests.guide.saying import WORDS, article_text
 
 ENTRIES = list(entries(WORDS))
 BOOK = (
-    access, addresses, async_events, builders, completions, document_differences, limits,
+    access, addresses, async_events, builders, completions, connections, document_differences,
+    limits,
     opcodes, profiles,
     records, refusals, srq, states, statuses, vendor_errors, works,
 )  # fmt: skip
@@ -48,6 +50,7 @@ BOOK = (
 PARTS = {
     "Service", "Op", "PacketPlace", "Side", "Local", "EventKind", "Mishap", "Rounding",
     "SlotsFreed", "Field", "Syndrome", "Kind", "PhysState", "LinkLayer", "OpenFlag", "Arm",
+    "Number",
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from rdmalab.guide.entry import full_name
 from rdmalab.guide.explain import explain
 from rdmalab.guide.logs import read
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
+from rdmalab.spec.connections import CmEvent
 from rdmalab.spec.statuses import STATUS, WCStatus
 from tests.each import chance_of, drawn_numbers, each
 from tests.guide.saying import WORDS
@@ -51,6 +52,13 @@ LINES = [
     (f"status {'0' * 5000}12", "IBV_WC_RETRY_EXC_ERR"),
     ("async event: local QP operation error", "IBV_WC_LOC_QP_OP_ERR"),
     ("async event: local work queue catastrophic error", "IBV_EVENT_QP_FATAL"),
+    ("cma event RDMA_CM_EVENT_REJECTED, error 8", "RDMA_CM_EVENT_REJECTED"),
+    ("RDMA_CM_EVENT_REJECTED status 8", "RDMA_CM_EVENT_REJECTED"),
+    ("RDMA_CM_EVENT_ADDR_ERROR, error: -19", "RDMA_CM_EVENT_ADDR_ERROR"),
+    ("cmatose: event: RDMA_CM_EVENT_UNREACHABLE, error: -110", "RDMA_CM_EVENT_UNREACHABLE"),
+    ("RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ROUTE_ERROR", "RDMA_CM_EVENT_ROUTE_ERROR"),
+    ("Couldn't change state to RTR: Invalid argument", "modify_qp … state=RTR"),
+    ("Unable to change QP state to INIT", "modify_qp … state=INIT"),
 ]  # fmt: skip
 
 
@@ -75,6 +83,34 @@ def test_every_event_is_read_by_its_text(event: AsyncEvent) -> None:
     found = read(f"libibverbs: async: {EVENTS[event].text} on port 1", WORDS)
     assert found is not None
     assert found.word == full_name(event)
+
+
+@each("event", CmEvent)
+def test_every_event_of_rdma_cm_is_read_by_its_name(event: CmEvent) -> None:
+    found = read(f"cma_event type rdma_cm_event_{event.name} cma_id 0x55 (parent)", WORDS)
+    assert found is not None
+    assert found.word == full_name(event)
+
+
+@each(
+    "line",
+    [
+        "mlx5: host: got completion with error: 00000000 00000000 00000000 00000000",
+        "mlx5: host: got completion with error: 00000000",
+        "completion error 0",
+        "error: work completion status 0, vendor 0x51",
+    ],
+)
+def test_a_zero_in_a_line_that_says_error_is_no_success(line: str) -> None:
+    found = read(line, WORDS)
+    assert found is None or "SUCCESS" not in " ".join((found.word, *found.facts))
+
+
+def test_a_status_of_zero_without_an_error_is_success() -> None:
+    for line in ("wr_id 3: status 0", "got a completion without error: status 0"):
+        found = read(line, WORDS)
+        assert found is not None
+        assert found.word == full_name(WCStatus.SUCCESS)
 
 
 def test_facts_beside_a_status_of_a_log_line() -> None:

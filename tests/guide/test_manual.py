@@ -107,6 +107,11 @@ def test_a_word_of_several_parts_shows_all_of_them() -> None:
     assert find("no such word") == []
 
 
+def test_copy_is_of_text_on_the_screen_and_not_of_the_work_of_others() -> None:
+    assert [place.page for place in find("copy")] == ["screen"]
+    assert [place.page for place in find("copied work")] == ["teaching"]
+
+
 def test_a_term_of_rdma_is_left_to_explain() -> None:
     """`help WORD` asks the manual first: a word there must not hide an article."""
     own = {normal(word) for word in (*PAGES, *WORDS)}

@@ -28,6 +28,7 @@ from tests.guide.saying import WORDS, article_text, row
 BOOKKEEPING = {
     "Field": "where each part of a record stands in its tuple",
     "Gives": "return values of functions that are refused, listed by `rdmalab capabilities`",
+    "Number": "a column of the table of rdma_cm events, said in the article of each event",
     "Side": "a column of the table of statuses, said in the article of each status",
 }
 

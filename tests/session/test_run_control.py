@@ -216,6 +216,17 @@ def test_a_run_ends_where_only_a_call_ends_the_retries(line: str) -> None:
     assert trip(lab, "run").over.startswith("idle")
 
 
+@pytest.mark.parametrize("slices", [1, 7, 99, 100, 101, 5_000])
+@pytest.mark.parametrize("more", [[], [SEND_1]], ids=["one pair", "two pairs"])
+def test_it_ends_at_the_same_event_whatever_the_slices(slices: int, more: list[str]) -> None:
+    lab = lab_of("use rc_pair min_rnr_timer=1", SEND, *more)
+    whole = lab_of("use rc_pair min_rnr_timer=1", SEND, *more)
+    travel, end = setting_out(lab, "run"), trip(whole, "run")
+    while not travel.go(slices):
+        assert lab.session.world.event <= whole.session.world.event
+    assert (travel.over, travel.events) == (end.over, end.events)
+
+
 def test_two_pairs_that_retry_are_both_named() -> None:
     lab = lab_of("use rc_pair", SEND, SEND_1)
     assert trip(lab, "run").over == f"stopped: A.qp0, A.qp1 retry without limit, and {ENDLESS}"
@@ -231,6 +242,18 @@ def test_a_run_goes_on_while_a_longer_wait_may_still_end_well() -> None:
     assert travel.over == f"stopped: A.qp1 retries without limit, and {ENDLESS}"
     assert lab.session.world.now_ns > 655_000_000
     assert trip(lab, "until A.cq0.count == 1").over == "already true"
+
+
+def test_a_run_goes_on_while_a_program_posts_the_receives() -> None:
+    """Each request comes before its receive, which its program posts while the sender waits."""
+    lab = lab_of(
+        "program B.rx lines={ loop; sleep 100us; post_recv B.qp0 sg=B.mr0[0:64];"
+        " wait B.cq0.count > 0; poll_cq B.cq0; end }",
+        "program A.tx lines={ loop 40; post_send A.qp0 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED;"
+        " wait A.cq0.count > 0; poll_cq A.cq0; end }",
+    )
+    assert trip(lab, "run").over.startswith("idle")
+    assert trip(lab, "until A.tx.state == DONE").over == "already true"
 
 
 @pytest.mark.parametrize(

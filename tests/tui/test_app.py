@@ -43,7 +43,7 @@ async def test_a_step_moves_the_panes_and_f7_moves_them_back() -> None:
 async def test_f9_runs_and_stops() -> None:
     async with stand() as it:
         await it.say(AGAIN)
-        it.app.say("run")
+        it.app.say("run 10000s")
         await it.until(lambda: it.app.main.model.conversation.running)
         await it.until(lambda: "RUNNING" in it.grid[0])
         await it.pilot.press("f9")
@@ -130,7 +130,7 @@ async def test_a_click_on_a_command_in_a_pane_types_it() -> None:
 async def test_lines_typed_during_a_run_are_seen_and_carried_out_in_order() -> None:
     async with stand() as it:
         await it.say("post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64]")
-        it.app.say("run")
+        it.app.say("run 10000s")
         await it.sees("^C or F9 stops")
         for line in ("show pd", "show mr"):
             it.type(line)

@@ -52,7 +52,8 @@ class Program:
     """A process. node: its letter; empty: it sees all devices. own: what it has made and not ended.
 
     empty_polls: how many in a row found nothing. asleep_in: the call in which it blocks, and of
-    what; None: it does not.
+    what; None: it does not, or another of its threads has called since. blocks: for each thread
+    that does, by its name in a Caller.
     heard_s: real time of its last word. refusals: how many calls in a row were refused alike.
     sleeps_to_ns: virtual time at which its sleep is over. looks: at the clock, so many in a row.
     looked_at: the queue that it polled last. polled: the queues of which an empty poll is in the
@@ -69,6 +70,7 @@ class Program:
     regions: dict[Handle, tuple[int, int]] = field(default_factory=dict)
     empty_polls: int = 0
     asleep_in: tuple[str, Ref] | None = None
+    blocks: dict[str, tuple[str, Ref]] = field(default_factory=dict)
     heard_s: float = 0.0
     refusals: int = 0
     refused: tuple[str, int] = ("", 0)  # the last refused call, and its errno
@@ -234,20 +236,15 @@ class Calls:
         """
         handle = (node, noun, number)
         found = self.names.get(handle)
-        if found is None:
+        if found is None or any(handle not in program.own for program in self.acting):
             raise bad_handle()
-        for program in self.acting:
-            if handle not in program.own:
-                raise bad_handle()
         return found
 
     # ------------------------------------------------------------------ polls
     def slot(self, program: Program, handle: Handle) -> int:
         """A place in the page of the program for a queue that it has made; 0: there is none."""
-        if program.page is None:
-            return 0
-        program.slots[handle] = program.page.add()
-        return program.slots[handle]
+        slot = program.slots[handle] = program.page.add() if program.page is not None else 0
+        return slot
 
     def queue(self, handle: Handle) -> CompletionQueue | None:
         """The completion queue of a handle; None: a command of the user has destroyed it."""

@@ -11,12 +11,15 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from ipaddress import IPv6Address
 from itertools import count
 from socket import AF_INET
 
 from rdmalab.compat.c.calls import Calls, Program
 from rdmalab.compat.c.wire import Ask
 from rdmalab.compat.c.words import NOTHING, Answer, Fields
+from rdmalab.spec.connections import CmEvent as Event
+from rdmalab.spec.connections import RejectReason
 
 Handler = Callable[["Connections", Program, Ask, bytes], Answer]
 HANDLERS: dict[str, Handler] = {}
@@ -26,17 +29,8 @@ GROUP_QPN = 0xFFFFFF
 NO_NODE = 0xFF
 _MAPPED = 0xFFFF << 32  # the upper part of ::ffff:a.b.c.d
 _FIRST_PORT = 40_000
-_NO_LISTENER, _BY_PROGRAM = 8, 28  # reasons of a reject: IB_CM_REJ_INVALID_SERVICE_ID, _CONSUMER_…
 # Bytes of private data that a program sees: as many as the message has room for.
 _REQ, _REP, _REJ, _SIDR_REQ, _SIDR_REP = 56, 196, 148, 180, 136
-
-
-class Event(IntEnum):
-    """`rdma_cm_event_type`."""
-
-    (ADDR_RESOLVED, ADDR_ERROR, ROUTE_RESOLVED, ROUTE_ERROR, CONNECT_REQUEST, CONNECT_RESPONSE,
-     CONNECT_ERROR, UNREACHABLE, REJECTED, ESTABLISHED, DISCONNECTED, DEVICE_REMOVAL,
-     MULTICAST_JOIN, MULTICAST_ERROR, ADDR_CHANGE, TIMEWAIT_EXIT) = range(16)  # fmt: skip
 
 
 class State(IntEnum):
@@ -98,6 +92,7 @@ class Connections:
         self.ids: dict[int, Id] = {}
         self.channels: dict[int, EventChannel] = {}
         self.unanswered: list[tuple[Id, bytes]] = []  # connect requests that found no listener yet
+        self.refused: dict[str, None] = {}  # sentences on those that were answered for this reason
         self._numbers, self._ports = count(1), count(_FIRST_PORT)
         self.home = {_MAPPED | 0x0A000000 | n: node for n, node in enumerate(calls.nodes, 1)}
         self.address = {node: ip for ip, node in self.home.items()}
@@ -129,13 +124,14 @@ class Connections:
         self.ids[made.number] = made
         return made
 
-    def deliver(self, *, refuse: bool) -> None:
+    def deliver(self, *, refuse: bool) -> list[str]:
         """Bring the unanswered connect requests to their listeners.
 
-        refuse: those that find none are answered now. A program connects in no virtual time, so
-        one that is about to listen must not lose a race that a cable would decide for it.
+        refuse: those that find none are answered now; returns a sentence on each of them that is
+        unlike those before. A program connects in no virtual time, so one that is about to listen
+        must not lose a race that a cable would decide for it.
         """
-        waiting, self.unanswered = self.unanswered, []
+        before, waiting, self.unanswered = len(self.refused), self.unanswered, []
         for id_, data in waiting:
             if id_.number not in self.ids:
                 continue
@@ -144,10 +140,20 @@ class Connections:
                 self._ask(id_, listener, node, data)
             elif refuse:
                 self.report(id_, Event.UNREACHABLE if id_.is_datagram else Event.REJECTED,
-                    status=-errno.ETIMEDOUT if id_.is_datagram else _NO_LISTENER,
+                    status=-errno.ETIMEDOUT if id_.is_datagram else RejectReason.INVALID_SERVICE_ID,
                     data=bytes(0 if id_.is_datagram else _REJ))  # fmt: skip
+                self.refused[
+                    f"{id_.program.name} on {id_.node} asked for {_written(id_.destination)}: "
+                    f"rejected, no program listens there"
+                ] = None
             else:
                 self.unanswered.append((id_, data))
+        return list(self.refused)[before:]
+
+    def listening(self, program: Program) -> list[str]:
+        """The addresses at which a program listens, as a person writes them."""
+        theirs = [each for each in self.ids.values() if each.program is program]
+        return [_written(each.source) for each in theirs if each.state is State.LISTENING]
 
     def _ask(self, id_: Id, listener: Id, node: str, data: bytes) -> None:
         made = self.new(listener.program, listener.channel, id_.space)
@@ -167,7 +173,9 @@ class Connections:
             self.report(peer, Event.DISCONNECTED)
         elif peer.state is State.CONNECTING:
             peer.state = State.IDLE
-            self.report(peer, Event.REJECTED, status=_BY_PROGRAM, data=bytes(_REJ))
+            self.report(
+                peer, Event.REJECTED, status=RejectReason.CONSUMER_DEFINED, data=bytes(_REJ)
+            )
 
     def report(
         self, id_: Id, event: Event, *, status: int = 0, listener: Id | None = None,
@@ -213,6 +221,14 @@ class Connections:
     def next_port(self) -> int:
         """A port that no id has been given yet."""
         return next(self._ports)
+
+
+def _written(address: Address) -> str:
+    """`10.0.0.1:7471`; `port 7471` for any address."""
+    if address["ip"] in (0, _MAPPED):
+        return f"port {address['port']}"
+    ip = IPv6Address(address["ip"])
+    return f"{ip.ipv4_mapped or f'[{ip}]'}:{address['port']}"
 
 
 def _padded(data: bytes, id_: Id, connected: int, datagram: int) -> bytes:

@@ -59,7 +59,7 @@ class Server:
         self.world = lab.session.world
         self.hosts = Connections(self.calls)
         self._called_s = 0.0  # real time at which no connect request was unanswered
-        self.trouble = Trouble(self.calls, tell)
+        self.trouble = Trouble(self.calls, self.hosts, tell)
         self.tell = tell
         self.expected = expected
         self.pace = Pace(is_virtual=is_virtual)
@@ -167,7 +167,8 @@ class Server:
             now_s - program.heard_s > _QUIET_S and sleeps_without_end(program.pid)
             for program in self.calls.programs
         )
-        self.hosts.deliver(refuse=quiet or now_s - self._called_s > _CALL_S)
+        for sentence in self.hosts.deliver(refuse=quiet or now_s - self._called_s > _CALL_S):
+            self.tell(f"rdmalab: {sentence}")
 
     def _look_for_stuck(self, now_s: float) -> None:
         if self.trouble.stuck or self._is_expecting() or now_s - self._looked_s < _LOOK_S:
@@ -178,7 +179,7 @@ class Server:
             if program.refusals >= CIRCLE_CALLS:
                 self.trouble.hangs(f"a call of {program.name} is refused again and again")
                 return
-        hang = any(program.waits for program in programs) and all(
+        hang = any(program.waits or program.blocks for program in programs) and all(
             program.empty_polls >= EMPTY_POLLS
             or (
                 (program.waits or now_s - program.heard_s > STILL_S)
@@ -249,6 +250,7 @@ class Server:
             raise ProtocolError
         program.heard_s = self.pace.heard_s = time.monotonic()
         caller = self.calls.caller = program.caller(thread, *returns)
+        program.blocks.pop(caller.thread, None)
         if word.name in POLLS:
             self.polls.serve(Poll(connection, program, word, node, ask, caller))
             return

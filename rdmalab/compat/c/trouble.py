@@ -6,6 +6,7 @@ from errno import errorcode
 
 from rdmalab.command import NotUnderstood, Noun, Refused
 from rdmalab.compat.c.calls import Calls, Program
+from rdmalab.compat.c.connections import Connections
 from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.report.report import Report
 from rdmalab.grammar.expressions import parse_expression
@@ -26,8 +27,9 @@ Tell = Callable[[str], None]
 class Trouble:
     """Reports each kind of trouble once. found: something was wrong; stuck: all programs hang."""
 
-    def __init__(self, calls: Calls, tell: Tell) -> None:
+    def __init__(self, calls: Calls, hosts: Connections, tell: Tell) -> None:
         self.calls = calls
+        self.hosts = hosts
         self.tell = tell
         self.found = False
         self.stuck = False
@@ -35,6 +37,7 @@ class Trouble:
     def begin_again(self) -> None:
         """Another program has come: what fails from now on is reported too."""
         self.found = self.stuck = False
+        self.hosts.refused.clear()
 
     def why(self, question: str = "") -> tuple[str, Report]:
         """The answer of `why` as text, and as it is; NotUnderstood as of `why`.
@@ -81,7 +84,11 @@ class Trouble:
         self.stuck = self.found = True
         self.tell(f"rdmalab: {sentence}")
         for program in self.calls.programs:
-            self.tell(f"  {program.name} on {program.node or 'A and B'}: {_waits(program)}")
+            at = [f"listens at {address}" for address in self.hosts.listening(program)]
+            text = ", ".join([_waits(program), *at])
+            self.tell(f"  {program.name} on {program.node or 'A and B'}: {text}")
+        for refused in self.hosts.refused:
+            self.tell(f"  {refused}")
         self._keep_waits()
         text, report = self.why()
         if report.is_trouble:
@@ -93,8 +100,7 @@ class Trouble:
     def _keep_waits(self) -> None:
         """Calls that block become commands of the lab once it is known that they never end."""
         for program in self.calls.programs:
-            if program.asleep_in is not None:
-                word, what = program.asleep_in
+            for word, what in program.blocks.values():
                 if word not in self.calls.session.vocabulary:
                     continue  # rdma_get_cm_event: the hosts', not the adapters'
                 with suppress(Refused):
@@ -126,11 +132,12 @@ class Trouble:
 
 
 def _waits(program: Program) -> str:
-    if program.asleep_in is not None:
-        return "blocks in {} of {}".format(*program.asleep_in)
+    found = ["blocks in {} of {}".format(*each) for each in program.blocks.values()]
     if program.refusals > 1:
         word, error = program.refused
-        return f"{word} was refused {program.refusals:,} times in a row ({errorcode.get(error)})"
-    if program.empty_polls:
-        return f"polls {program.looked_at}"
-    return "sleeps, and not in the lab"
+        found.append(
+            f"{word} was refused {program.refusals:,} times in a row ({errorcode.get(error)})"
+        )
+    elif program.empty_polls:
+        found.append(f"polls {program.looked_at}")
+    return ", ".join(found) or "sleeps, and not in the lab"

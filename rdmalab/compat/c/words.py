@@ -295,12 +295,14 @@ def _ack_async_event(call: Call) -> Answer:
 def _sleep(call: Call) -> Answer:
     """The call.program blocks from now on, in get_cq_event of a channel or in get_async_event."""
     if call.ask["noun"] == _CM_ID:
-        call.program.asleep_in = ("rdma_get_cm_event", Ref(call.node))
+        blocks = "rdma_get_cm_event", Ref(call.node)
     elif call.ask["noun"]:
-        channel = call.ref(Noun.CHANNEL, "number")
-        call.program.asleep_in = ("get_cq_event", channel)
+        blocks = "get_cq_event", call.ref(Noun.CHANNEL, "number")
     else:
-        call.program.asleep_in = ("get_async_event", Ref(call.node))
+        blocks = "get_async_event", Ref(call.node)
+    call.program.asleep_in = blocks
+    if call.calls.caller is not None:
+        call.program.blocks[call.calls.caller.thread] = blocks
     return NOTHING
 
 

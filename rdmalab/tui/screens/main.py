@@ -41,10 +41,7 @@ if TYPE_CHECKING:
 
 _NARROW, _MEDIUM, _WIDE = 60, 110, 170  # as the breakpoints of the App
 _LOW, _TALL, _HIGH = 18, 34, 50
-_LEAST, _LEAST_WIRE = (
-    7,
-    2,
-)  # rows of the prompt in a small terminal (a lesson takes one), of the wire
+_LEAST, _LEAST_WIRE = 7, 2  # rows of the prompt where room is short (a lesson takes one), the wire
 HELD = "held: F8 is one event, F9 runs the world; calls are answered"
 _PROGRAM_FRAME_S = 0.15  # between two frames while programs run
 _PROGRAM_PAUSE_S = 0.004  # between two looks at programs that do nothing
@@ -143,11 +140,8 @@ class Main(Screen[None]):
         for typed in self._script:
             self.prompt.say(typed)
         offers = [plain(each, "class:dim") for each in self.model.offers]
-        card = (
-            []
-            if self._script or self.model.programs
-            else [*CARD[: len(CARD) - len(offers) - 1], CARD[-1]]
-        )
+        is_asked = self._script or self.model.programs
+        card = [] if is_asked else [*CARD[: len(CARD) - len(offers) - 1], CARD[-1]]
         for line in [*card, *offers]:
             for row in rows(line, self.text_width):
                 self.prompt.write(row)
@@ -308,8 +302,14 @@ class Main(Screen[None]):
         self.frame_soon()
 
     def _open(self, page: TextScreen, printed: list[Line]) -> None:
-        """Show a page, unless the user has gone on typing, or another line is carried out."""
-        if printed is self._printed and not self.prompt.has_more and self.app.screen is self:
+        """Show a page, unless the user has gone on typing, or another line is carried out.
+
+        A key may have been given to the prompt, which has not read it yet. A page that opened now
+        would take the Enter that follows, and the line would stand there.
+        """
+        if self.prompt.message_queue_size:
+            self.prompt.call_later(self._open, page, printed)
+        elif printed is self._printed and not self.prompt.has_more and self.app.screen is self:
             self.app.push_screen(page)
 
     def _news(self) -> News:
@@ -341,9 +341,8 @@ class Main(Screen[None]):
         Where there is much, the wire grows with the session and never shrinks: no step moves it.
         """
         bottom, wire = self.query_one("#bottom"), self.query_one(f"#{WIRE}", Pane)
-        is_moving = (
-            self.model.conversation.running or self.maximized
-        )  # what is planned in a run goes
+        # What is planned in a run goes.
+        is_moving = self.model.conversation.running or self.maximized
         if self._grown_for is not self.model.session:
             self._grown_for = self.model.session
             self.remove_class(*_SHARES)

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from rdmalab.compat.c.calls import Calls
-from rdmalab.compat.c.connections import HANDLERS, UDP_SPACE, Connections, Event, take_event
+from rdmalab.compat.c.connections import HANDLERS, UDP_SPACE, Connections, take_event
 from rdmalab.lab import Lab
+from rdmalab.spec.connections import CmEvent as Event
 
 TCP_SPACE = 0x0106
 A_ADDRESS, LOOPBACK = 0xFFFF0A000001, 0xFFFF7F000001
@@ -80,10 +81,28 @@ def test_a_connection_is_made_and_ended() -> None:
 def test_connect_without_a_listener_is_rejected() -> None:
     hosts = Hosts()
     hosts.do("B", "connect", handle=(number := hosts.resolved()), promise=OFFER)
-    hosts.cm.deliver(refuse=True)
+    assert len(hosts.cm.deliver(refuse=True)) == 1
     kind, fields, _ = hosts.event("B")
     assert (kind, fields["id"], fields["status"]) == (Event.REJECTED, number, 8)
     assert hosts.cm.unanswered == []
+
+
+def test_a_rejected_request_is_reported_once_with_its_address() -> None:
+    hosts = Hosts()
+    hosts.listener()
+    told = []
+    for ip in (A_ADDRESS, A_ADDRESS, 1):
+        number = hosts.resolved(ip=ip, port=7001)
+        hosts.do("B", "connect", handle=number, promise=OFFER)
+        told.append(hosts.cm.deliver(refuse=True))
+        hosts.event("B")
+    assert told == [
+        ["B on B asked for 10.0.0.1:7001: rejected, no program listens there"],
+        [],
+        ["B on B asked for [::1]:7001: rejected, no program listens there"],
+    ]
+    assert hosts.cm.listening(hosts.program["A"]) == ["port 7000"]
+    assert hosts.cm.listening(hosts.program["B"]) == []
 
 
 def test_a_connect_request_waits_for_who_is_about_to_listen() -> None:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 
 import pytest
 
@@ -105,10 +106,11 @@ def test_a_lost_packet_is_sent_again_under_a_program() -> None:
 
 
 @needs("cmtime")
-def test_the_server_of_cmtime_which_never_ends_serves_its_client() -> None:
-    words = "timeout 4 cmtime -b 10.0.0.1 : cmtime -s 10.0.0.1 -b 10.0.0.2 -c 10"
-    ended = execute("--", *words.split())
-    assert ended.code == 124, ended.err
+def test_the_server_of_cmtime_which_never_ends_is_ended_after_its_client() -> None:
+    words = "cmtime -b 10.0.0.1 : cmtime -s 10.0.0.1 -b 10.0.0.2 -c 10"
+    ended = execute("--", *words.split(), limit_s=120)
+    assert ended.code == 128 + signal.SIGTERM, ended.err
+    assert "on A: blocks in rdma_get_cm_event of A, listens at 10.0.0.1:7471" in ended.err
     rows = [row.split(":")[0].strip() for row in ended.out.splitlines() if "." in row]
     assert {"create id", "resolve addr", "connect", "disconnect", "destroy"} <= {*rows}
 
@@ -138,3 +140,16 @@ def test_inline_that_was_not_asked_for_is_explained(options: str) -> None:
     assert "B.qp0 was made with max_inline_data=0" in ended.err
     for profile in ("mlx5",) if options else ("mlx5", "rxe"):  # they round up; rxe has no XRC
         assert ends_well("--profile", profile, "--", *words).count("end 0") == 2
+
+
+@needs("rping")
+def test_a_server_that_no_client_can_reach_is_ended_with_its_address() -> None:
+    words = "rping -s -a 10.0.0.1 -p 1111 -C 2 : rping -c -a 10.0.0.1 -p 2222 -C 2"
+    ended = execute("--", *words.split(), limit_s=30)
+    assert "every program waits, and nothing is planned" in ended.err
+    assert re.search(
+        r"rping \(\d+\) on A: blocks in rdma_get_cm_event.*, listens at 10\.0\.0\.1:1111\n",
+        ended.err,
+    )
+    refused = r"rping \(\d+\) on B asked for 10\.0\.0\.1:2222: rejected, no program listens there\n"
+    assert len(re.findall(refused, ended.err)) == 2, ended.err  # at once, and in the end

@@ -41,10 +41,12 @@ class Peer:
         for _ in range(times):
             self.server.turn()
 
-    def say(self, word: str, at: int = 0, tail: bytes = b"", **fields: int) -> None:
+    def say(
+        self, word: str, at: int = 0, tail: bytes = b"", *, thread: int = 0, **fields: int
+    ) -> None:
         row = wire.WORDS[NUMBERS[word]]
         body = row.asks.pack(fields) + tail
-        self.sock.sendall(wire.HEAD.pack(len(body), row.number, at, 0, 0, 0) + body)
+        self.sock.sendall(wire.HEAD.pack(len(body), row.number, at, thread, 0, 0) + body)
 
     def ask(self, word: str, at: int = 0, tail: bytes = b"", **fields: int) -> tuple[int, bytes]:
         """The errno and the fields of the answer."""
@@ -91,6 +93,22 @@ def test_a_program_that_vanishes_leaves_nothing(server: tuple[Server, Path]) -> 
     other.hello()
     assert not other.server.world.nodes["A"].pds.items
     assert len(other.server.calls.programs) == 1
+
+
+def test_a_thread_blocks_until_its_own_next_call(server: tuple[Server, Path]) -> None:
+    peer = Peer(*server)
+    peer.hello()
+    (program,) = peer.server.calls.programs
+    worker, no_object = 4_000_000, 0
+    peer.say("sleep", noun=no_object, number=0, thread=worker)
+    peer.turn()
+    assert program.waits
+    peer.ask("alloc_pd")
+    assert not program.waits
+    assert [word for word, _ in program.blocks.values()] == ["get_async_event"]
+    peer.say("alloc_pd", thread=worker)
+    peer.turn()
+    assert not program.blocks
 
 
 @pytest.mark.parametrize("octets", [

@@ -310,3 +310,15 @@ async def test_a_page_covers_the_end_of_its_answer_in_a_small_terminal() -> None
         await it.say(f"{WRITE} flags=SIGNALED", "run", "why")
         await opened(it)
         assert it.text.count("causes ruled out") == 1
+
+
+async def test_no_page_opens_over_keys_that_the_prompt_has_not_read() -> None:
+    async with stand() as it:
+        await it.say("alloc_pd A.pd6")
+        main = it.app.main
+        it.type("alloc_pd A.pd7")
+        main._open(Page("answer", []), main._printed)
+        await it.until(lambda: not main.prompt.message_queue_size)
+        await it.pilot.press("enter")
+        await it.until(lambda: "A> alloc_pd A.pd7" in it.said)
+        assert it.app.screen is main
