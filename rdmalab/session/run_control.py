@@ -141,7 +141,7 @@ class RunControl:
         )
 
     def _part(self, events: int) -> int:
-        """So many of these events are run before the next look; ends the run if it is without end.
+        """Number of these events to run before the next look; ends a run that is without end.
 
         Retries of several queue pairs overlap, so a round of all of them is looked at one by one.
         The looks are at the same events whatever the slices, or a replay would end elsewhere.

@@ -140,3 +140,15 @@ def test_short_receive_of_a_peer_that_is_destroyed_while_its_nak_is_under_way() 
         "until B.qp0.state == ERR", "destroy_qp B.qp0", "run",
     )  # fmt: skip
     assert "loc-len" in [cause.check.slug for cause in answer(lab, "why A.qp0.wr[1]").chain]
+
+
+@pytest.mark.parametrize("later", [[], ["detach_mcast B.qp0 gid=224.0.0.9"]])
+def test_the_groups_of_a_queue_pair_are_those_of_the_dropped_datagram(later: list[str]) -> None:
+    lab = played(
+        "use ud_pair", "attach_mcast B.qp0 gid=224.0.0.9",
+        "create_ah A.ah1 pd=A.pd0 is_global=1 dgid=::ffff:224.0.0.8 sgid_index=1 hop_limit=4",
+        "post_recv B.qp0 wr_id=1 sg=B.mr0[0:256]",
+        "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] ah=A.ah1 remote_qpn=0xffffff "
+        "remote_qkey=0x11111111 flags=SIGNALED", "run", *later,
+    )  # fmt: skip
+    assert "B.qp0 was in 224.0.0.9" in answer(lab, "why").text

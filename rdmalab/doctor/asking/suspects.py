@@ -10,6 +10,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.evidence.components import planned
 from rdmalab.doctor.evidence.log import Call, Log
 from rdmalab.doctor.evidence.made_good import Repeats, is_made_good, is_past, is_repaired
+from rdmalab.doctor.evidence.outcome import Status, outcome_of
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.evidence.work_of_queues import MOST, Wanted, failed_lives, qps_of, undone
 from rdmalab.doctor.facts import receivers
@@ -117,9 +118,12 @@ def _stuck(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """
     polls = (ProgramState.RUNNING, ProgramState.SLEEPING)
     for program in sorted(programs_of(session.world), key=lambda each: each.state in polls):
+        subject = Subject(Sort.PROGRAM, program.thing)
         waits = program.state is not ProgramState.DONE and log.rests(program.thing)
-        if wanted(program.thing) and (waits or program.state is ProgramState.FAILED):
-            yield Subject(Sort.PROGRAM, program.thing)
+        # a loop without end has no last line to come to
+        never = 0 not in program.loops and outcome_of(session, subject, log).kind is Status.NEVER
+        if wanted(program.thing) and (waits or never or program.state is ProgramState.FAILED):
+            yield subject
 
 
 def _hanging(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:

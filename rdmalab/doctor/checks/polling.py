@@ -11,6 +11,7 @@ from rdmalab.doctor.moments.future import goes_on
 from rdmalab.doctor.moments.unreported import done_unsignaled
 from rdmalab.hca import async_events
 from rdmalab.spec.completions import Arm
+from rdmalab.spec.records import noun_of
 
 
 @check("wrong-cq", asked=True)
@@ -42,6 +43,28 @@ def wrong_cq(case: Case, work: Send | Receive) -> Finding:
         fact(f"no call has polled {name} since then"),
         cure=Fix([f"poll_cq {name}"]),
     )  # fmt: skip
+
+
+@wrong_cq.instead
+def _of_no_queue_pair(case: Case, cq: CompletionQueue) -> Finding:
+    """Of a completion queue, whether no queue pair completes on it; a thread has its own check."""
+    node, name = case.hca, case.names.of(case.subject.thing)
+    gone = any(noun_of(r) == Noun.QP for r in case.log.of(Kind.DESTROYED, case.node))
+    users = any(cq.number in (qp.send_cq, qp.recv_cq) for qp in node.qps.items.values())
+    polled = any(call.thing == (cq.node, cq.number) for call in case.log.calls("poll_cq"))
+    if cq.cqes or users or gone or not polled:
+        return NA
+    waiting = (thread_waits.of_program(case, program) for program in programs_of(case.world))
+    if any(waits is not None and case.subject.thing in waits.cqs for waits in waiting):
+        return ok("a thread waits for it")
+    others = [case.names.of(other.thing) for other in node.cqs.items.values() if other.cqes]
+    listed = " and ".join(others)
+    there = f"; completions wait on {listed}" if others else ""
+    advice = f"poll {listed} instead" if others else f"name {name} as a CQ in create_qp"
+    return fail(
+        fact(f"no queue pair completes on {name}{there}", case.log.created(case.subject.thing)),
+        cure=Fix(program=advice),
+    )
 
 
 def _slept(case: Case, place: CqePlace, name: str) -> Finding:

@@ -129,7 +129,8 @@ def _fenced(case: Case, each: ownership.Overtake) -> Fix | None:
     if qp is None or posting is None or not isinstance(wqe, SendWqe):
         return None
     fenced = fmt.flags(int(wqe.wr.flags) | int(SendFlags.FENCE), SendFlags)
-    last = commands.again(case, qp, wqe.wr, flags=fenced)
+    last = (commands.again(case, qp, wqe.wr, flags=fenced) if each.message is None
+            else posted_again(case, qp, each.message, flags=fenced))  # fmt: skip
     return Fix([*last[:-1], commands.post_send(case, qp, send_wqe_of(posting).wr), last[-1]])
 
 

@@ -123,8 +123,39 @@ def no_rr(case: Case, send: Send, qp: QueuePair) -> Finding:
     found = lost(case, target)
     if not found:
         return ok("it found a receive, or needed none")
-    cure = _no_rr_cure(case, send.wqe, qp, target) if send.wqe is not None else None
+    if send.wqe is None:
+        return fail(*found, since=found[0].event)
+    meant = None if qp.transport.connected else receivers.addressee(
+        case, qp.thing, target, send.wqe.wr.remote_qkey)  # fmt: skip
+    if meant is not None:
+        return _misdirected(case, send, send.wqe, target, meant)
+    cure = _no_rr_cure(case, send.wqe, qp, target)
     return fail(*found, cure=cure, since=found[0].event)
+
+
+def _misdirected(
+    case: Case, send: Send, wqe: SendWqe, target: QueuePair, meant: QueuePair
+) -> Finding:
+    """Finding on a datagram that came to another queue pair than the one with a receive for it."""
+    qp, came = case.qp, case.unanswered.because("no-receive") if case.unanswered else []
+    name, right, lines = case.qp_name(target), case.qp_name(meant), []
+    changed = {"remote_qpn": right}
+    if qp is not None and meant.node != target.node:
+        changed["ah"] = commands.free_name(case, Noun.AH, qp.node)
+        pd = case.name(Noun.PD, qp.node, qp.pd)
+        lines = [f"create_ah {changed['ah']} pd={pd} to={meant.node}"]
+    again = (
+        commands.again(case, qp, wqe.wr, meant, after_reset=False, **changed)
+        if qp is not None
+        else []
+    )
+    return fail(
+        fact(f"it was posted to {name}, which has no receive; {right} has one", send.posted),
+        *(fact(f"{target.node} dropped it", row.event) for row in came[-1:]),
+        fact(f"{name} has number {target.number:#x} on {target.node}, "
+             f"{right} {meant.number:#x} on {meant.node}"),
+        cure=Fix([*lines, *again]), since=send.posted,
+    )  # fmt: skip
 
 
 def _rnr_retries_exhausted(case: Case, target: QueuePair) -> list[Evidence]:

@@ -323,7 +323,7 @@ def _of_send(
     return unanswered.finding(
         fact(f"it was sent to the group {receivers.gid_words(group)}", send.posted),
         fact(f"no queue pair of {misses[-1].node} is attached to that: dropped", misses[-1].event),
-        *_elsewhere(case, unattached),
+        *_elsewhere(case, unattached, misses[-1].event),
         cure=_cure(case, qp, wqe, unattached, group),
     )
 
@@ -341,16 +341,22 @@ def _meant(case: Case, wqe: SendWqe) -> QueuePair | None:
                default=None)  # fmt: skip
 
 
-def _elsewhere(case: Case, qp: QueuePair | None) -> list[Evidence]:
-    """In which groups it is instead."""
+def _elsewhere(case: Case, qp: QueuePair | None, event: int) -> list[Evidence]:
+    """In which groups a queue pair was instead when the datagram was dropped."""
     if qp is None:
         return []
-    groups = groups_of(case.world.nodes[qp.node], qp)
-    joined = case.log.about(Kind.GROUP_JOINED, qp.thing)
+    groups = dict.fromkeys(groups_of(case.world.nodes[qp.node], qp))
+    moves = case.log.in_order([Kind.GROUP_JOINED, Kind.GROUP_LEFT], qp.thing)
+    for record in reversed([each for each in moves if event_of(each) > event]):
+        gid = rec.gid_of(record)
+        groups = {each: None for each in groups if each != gid} | (
+            {gid: None} if kind_of(record) is Kind.GROUP_LEFT else {})  # fmt: skip
+    joined = [event_of(r) for r in case.log.about(Kind.GROUP_JOINED, qp.thing)
+              if event_of(r) <= event][-1:]  # fmt: skip
     if not groups:
-        return [fact(f"{case.qp_name(qp)} is in no group")]
+        return [fact(f"{case.qp_name(qp)} was in no group")]
     names = " ".join(receivers.gid_words(gid) for gid in groups)
-    return [fact(f"{case.qp_name(qp)} is in {names}", event_of(joined[-1]) if joined else None)]
+    return [fact(f"{case.qp_name(qp)} was in {names}", *joined)]
 
 
 def _cure(

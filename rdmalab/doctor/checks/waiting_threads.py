@@ -4,6 +4,7 @@ from rdmalab.doctor.evidence.host_reads import last_arrival, watched, written_ov
 from rdmalab.doctor.kit import *
 from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.trees import facts, render
+from rdmalab.hca.completer import waits_without_limit
 
 _POSTS = (Kind.SEND_POSTED, Kind.RECV_POSTED)
 
@@ -40,10 +41,12 @@ def mutual_wait(waits: ThreadWait) -> Finding:
         return ok("no other thread waits for it in a circle")
     if waits.thing != min(each.thing for each in circle):
         return ok("the circle is reported for another of its threads")
-    names = ", ".join(each.name for each in circle)
+    names, now = ", ".join(each.name for each in circle), waits.case.world.event
+    kept = [event for each in circle if (event := each.since()) < now]
     return fail(
         *[each.words() for each in circle],
         cure=Fix(program=f"let one of {names} go on first: post, or signal, before it waits"),
+        since=min(kept, default=waits.case.log.begins or now),  # before all that is kept
     )
 
 
@@ -130,6 +133,9 @@ def condition_false(case: Case, waits: ThreadWait) -> Finding:
     question = waits.program.line.question
     if question is None or waits.program.state is not ProgramState.WAITING:
         return NA
+    for thing in case.log.component_of(waits.thing):
+        if thing.noun is Noun.QP and waits_without_limit(case.world.find(thing, QueuePair)):
+            return ok(f"{case.names.of(thing)} retries a request, and what follows it waits")
     values = [
         fact(f"{render(asked_fact)} is {_value(case.session.ask(asked_fact))}")
         for asked_fact in facts(question)

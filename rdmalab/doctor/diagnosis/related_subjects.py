@@ -178,7 +178,8 @@ def _program(case: Case) -> list[Subject]:
 def _awaited(case: Case) -> list[Subject]:
     """The queues of a program, the work that should complete there, the threads to post it."""
     waits = thread_wait(case)
-    found = _not_provided(case, waits) if waits is not None else _writers(case)
+    found = _not_provided(case, waits) if waits is not None else []
+    found += _writers(case)
     for thing in looked_at(case):
         found.append(Subject(Sort.CQ, thing))
         found += _snatched(case, thing) + _dropped(case, thing)

@@ -7,13 +7,14 @@ from rdmalab.command import Invocation, New, Noun, Ref, Thing
 from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.program import Line
 from rdmalab.grammar.trees import paths
+from rdmalab.hca.completer import waits_without_limit
 from rdmalab.session.history import History, undone_afterwards
 from rdmalab.session.session import Session
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of, verb_of
 from rdmalab.wire.packet import Packet
 from rdmalab.world.event_queue import Door, Entry
 from rdmalab.world.programs import Program, programs_of, running
-from rdmalab.world.relations import exists, peer_thing, used_by
+from rdmalab.world.relations import exists, find_qp, peer_of, peer_thing, used_by
 from rdmalab.world.world import World
 
 Component: TypeAlias = frozenset[Thing]
@@ -102,16 +103,35 @@ MOST_LINES = 256
 """Lines of threads that are tried; a longer loop counts as progress."""
 
 _IDLE_KINDS = frozenset((Kind.PROGRAM_RAN, Kind.REFUSED, Kind.CALLED, Kind.CQ_ARMED))
+_RETRY_KINDS = frozenset((
+    Kind.TIMER_FIRED, Kind.WENT_BACK, Kind.MEMORY_READ, Kind.PACKET_SENT, Kind.PACKET_RECEIVED,
+    Kind.REQUEST_REFUSED, Kind.TIMER_ARMED,
+))  # fmt: skip
 _ASKING = ("poll_cq", "req_notify_cq", "get_cq_event", "get_async_event", "query_qp", "query_port")
 _CLOCK = "now"
 
 
 def at_rest(session: Session, component: Component) -> bool:
-    """Whether nothing changes for a component of the world without another call."""
+    """Whether nothing changes for a component of the world without another call.
+
+    Beside threads an RNR retry without limit is no change: only a new receive ends it.
+    """
     coming = planned(session.world, component)
+    if any(thing.noun is Noun.PROGRAM for thing in component):
+        coming = [entry for entry in coming if not _retries_in_vain(session.world, entry)]
     if any(entry[2] != Door.PROGRAM for entry in coming):
         return False
     return not coming or _repeats(session, component)
+
+
+def _retries_in_vain(world: World, entry: Entry) -> bool:
+    """Whether it is the RNR timer of requests that no count ends, and the peer has no receive."""
+    _, _, door, node, number, _ = entry
+    qp = find_qp(world, node, number) if door == Door.TIMER else None
+    if qp is None or not waits_without_limit(qp):
+        return False
+    peer = peer_of(world, qp)
+    return peer is not None and peer.state_row.receives and not peer.source.wqes
 
 
 def changes_nothing(record: Record) -> bool:
@@ -134,7 +154,7 @@ def _repeats(session: Session, component: Component) -> bool:
         for _ in range(MOST_LINES):
             session.history.run(1)
             records = [r for r in world.trace.since(first) if (node_of(r), object_of(r)) in about]
-            if not all(map(changes_nothing, records)):
+            if not all(kind_of(r) in _RETRY_KINDS or changes_nothing(r) for r in records):
                 return False
             first = world.trace.latest + 1
             ran = {_runner(r) for r in records if kind_of(r) is Kind.PROGRAM_RAN}

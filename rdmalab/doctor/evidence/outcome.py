@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from rdmalab.command import Noun, Thing
+from rdmalab.doctor.evidence.components import gone_in
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.evidence.work_requests import CqePlace, Receive, Send
@@ -177,6 +178,9 @@ def _program(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
         rule = rules[-1] if rules else ""
         return SubjectOutcome(Status.REFUSED, f"it failed {line}: {program.why}", rule=rule)
     what = "waits" if program.state is ProgramState.WAITING else "is"
+    if gone := [session.names.of(thing) for thing in gone_in(session, program.line.invocation)]:
+        text = f"it {what} {line}; {fmt.listed(gone, _SHOWN)} was destroyed"
+        return SubjectOutcome(Status.NEVER, text)
     return SubjectOutcome(Status.PENDING, f"it {what} {line}")
 
 

@@ -216,6 +216,18 @@ def listeners(world: World, node: str, qkey: int) -> list[QueuePair]:
     return sorted(found, key=lambda qp: not qp.source.wqes)
 
 
+def addressee(case: Case, sender: Thing, target: QueuePair, qkey: int) -> QueuePair | None:
+    """The UD queue pair that a datagram was meant for, which came to one that expects none.
+
+    It has this Q_Key and a receive that waits; the other one never had a receive.
+    """
+    if case.log.begins or case.log.about(Kind.RECV_POSTED, target.thing) or target.shares_receives:
+        return None
+    nodes = sorted(case.world.nodes, key=lambda node: node != target.node)
+    waiting = (qp for node in nodes for qp in listeners(case.world, node, qkey) if qp.source.wqes)
+    return next((qp for qp in waiting if qp is not target and qp.thing != sender), None)
+
+
 # --------------------------------------------------------------------------- since when
 def peer_set_at(case: Case, qp: QueuePair) -> int | None:
     """The event that set its peer: the transition to RTR."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, CompletionQueue, QueuePair, SendWqe, Sort, Subject
 from rdmalab.doctor.evidence.messages import is_request, posted_as, sender_of
+from rdmalab.doctor.facts.receivers import addressee
 from rdmalab.doctor.facts.thread_waits import cqs_of, looked_at
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.spec import records as rec
@@ -18,7 +19,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, Local, WROpcode
 from rdmalab.wire.packet import Packet
 from rdmalab.world.programs import programs_of
-from rdmalab.world.relations import peer_node, peer_of
+from rdmalab.world.relations import find_qp, peer_node, peer_of
 
 MOST = 3
 """The number of them that are examined; the first lost datagrams, or what was sent again last."""
@@ -53,7 +54,7 @@ def _waits_since(case: Case) -> int:
 
 def _missed(case: Case, qp: QueuePair) -> Iterator[Record]:
     """Requests that ended at the node, or never reached it; the newest first."""
-    dropped = case.log.of(Kind.PACKET_DROPPED, qp.node)
+    dropped = case.log.of(Kind.PACKET_DROPPED, qp.node if qp.transport.connected else "")
     lost = [
         each
         for each in case.log.of(Kind.PACKET_LOST)
@@ -72,8 +73,10 @@ def _may_be_for(case: Case, qp: QueuePair, record: Record, sender: Thing) -> boo
         return True
     if qp.path is not None and qp.transport.connected:
         return (sender.node, sender.number) == (peer_node(case.world, qp), qp.path.dest_qpn)
-    unknown = rec.object_of(record) not in case.world.nodes[qp.node].qps.items
-    return unknown and packet.deth is not None and packet.deth.qkey == qp.attr.qkey
+    if packet.deth is None or packet.deth.qkey != qp.attr.qkey:
+        return False
+    target = find_qp(case.world, rec.node_of(record), rec.object_of(record))
+    return target is None or addressee(case, sender, target, packet.deth.qkey) is qp
 
 
 def users_of(case: Case, srq: Thing) -> list[QueuePair]:

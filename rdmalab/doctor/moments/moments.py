@@ -354,6 +354,9 @@ def _of_program(session: Session, log: Log, subject: Subject) -> list[Moment]:
             now = Moment(session.world.event, Why.NOW)
             before = [*(later or [now]), *(m for m in before if m not in later)]
         found += before
+    if log.begins and found:  # it can wait longer than the log goes back
+        with visit(log, found[0].event) as then:
+            found = [*unlogged_moments(session, then, subject.thing), *found]
     return found
 
 

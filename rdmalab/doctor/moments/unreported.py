@@ -186,9 +186,11 @@ def polled_without_result(session: Session, log: Log, wanted: Wanted) -> Iterato
             since = _empty_polls_since(log, Thing(Noun.CQ, node, number))
             if cq.cqes or since is None:
                 continue
-            for thing, qp in qps_of(session, wanted):
-                if thing.node == node and number in (qp.send_cq, qp.recv_cq):
-                    yield from _not_on(log, qp, number, since)
+            users = [qp for qp in hca.qps.items.values() if number in (qp.send_cq, qp.recv_cq)]
+            for qp in (qp for qp in users if wanted(qp.thing)):
+                yield from _not_on(log, qp, number, since)
+            if not users and wanted(cq.thing) and any(each.cqes for each in hca.cqs.items.values()):
+                yield Subject(Sort.CQ, cq.thing)
 
 
 def _empty_polls_since(log: Log, cq: Thing) -> int | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.log import Log
-from rdmalab.doctor.evidence.messages import unanswered
+from rdmalab.doctor.evidence.messages import meet, piece_of, unanswered
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.subject import Sort, Subject, name_of
 from rdmalab.doctor.evidence.work_of_queues import renewed
@@ -20,7 +20,7 @@ from rdmalab.doctor.moments.future import (
     undone_trial,
 )
 from rdmalab.grammar.nodes import Node
-from rdmalab.hca.objects import CompChannel
+from rdmalab.hca.objects import CompChannel, MemoryRegion
 from rdmalab.hca.wr import SendWqe
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
@@ -118,7 +118,7 @@ def _came_of(session: Session, subject: Subject, start: Start, log: Log) -> Tria
     if subject.sort is Sort.CALL:
         return _unblocked(session, subject, start)
     if subject.sort is Sort.BYTES:
-        return _brought(log, subject.thing.node, start.event)
+        return _brought(session, log, subject, start.event)
     found = outcome_of(session, renewed(session, subject, log), log)
     works = found.good or found.done or _waits_again(session, subject, found, log)
     if works and subject.sort is Sort.SEND and _is_lost(session, subject, log):
@@ -166,10 +166,13 @@ def _is_lost(session: Session, subject: Subject, log: Log) -> bool:
     return found is not None and bool(found.misses)
 
 
-def _brought(log: Log, node: str, before: int) -> TrialOutcome:
-    """Outcome of a trial: a message wrote bytes after an event, and no request failed."""
+def _brought(session: Session, log: Log, subject: Subject, before: int) -> TrialOutcome:
+    """Outcome of a trial: a message wrote these bytes after an event, and no request failed."""
+    mr = session.world.find(subject.thing, MemoryRegion)
+    span = (mr.addr + subject.start, subject.stop - subject.start)
     failed = [r for r in (*log.failed_sends, *log.failed_receives) if event_of(r) > before]
-    came = [r for r in log.of(Kind.MEMORY_WRITTEN, node) if event_of(r) > before]
+    came = [r for r in log.of(Kind.MEMORY_WRITTEN, subject.thing.node)
+            if event_of(r) > before and meet([span], [piece_of(r)])]  # fmt: skip
     if failed:
         return TrialOutcome(works=False, failure="a work request failed")
     return TrialOutcome(bool(came), "" if came else "no message has come")

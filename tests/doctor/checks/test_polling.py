@@ -3,9 +3,10 @@
 import pytest
 
 from rdmalab.doctor.check import Verdict
+from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.lab import Lab
 from rdmalab.spec.records import A, Kind, kind_of
-from tests.doctor.asking import chain, finding, verdict, why
+from tests.doctor.asking import answer, chain, finding, played, verdict, why
 from tests.labs import RECV, SEND, lab_of
 
 _CHANNEL = "use rc_pair channel=1"
@@ -324,3 +325,27 @@ def test_an_empty_channel_is_no_event_to_acknowledge() -> None:
     lab = lab_of(pair=_CHANNEL)
     lab.do("get_cq_event B.ch0")
     assert verdict(lab, "EAGAIN", "unacked-events") is Verdict.NA
+
+
+_UNUSED = ("use rc_pair", "create_cq A.cq1 cqe=8", "post_recv B.qp0 sg=B.mr0[0:64]",
+           "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED", "run",
+           "poll_cq A.cq1")  # fmt: skip
+
+
+@pytest.mark.parametrize("question", ["why", "why A.cq1"])
+def test_polling_a_queue_on_which_no_queue_pair_completes(question: str) -> None:
+    report = answer(played(*_UNUSED), question)
+    assert (report.outcome.kind, report.slug, report.name) == (Status.NEVER, "wrong-cq", "A.cq1")
+    assert "no queue pair completes on A.cq1; completions wait on A.cq0" in report.text
+    assert "fix: change the program: poll A.cq0 instead" in report.text
+
+
+def test_no_completion_comes_on_a_queue_of_no_queue_pair() -> None:
+    report = answer(played("use rc_pair", "create_cq A.cq1 cqe=8", "poll_cq A.cq1"), "why A.cq1")
+    assert (report.outcome.kind, report.slug) == (Status.NEVER, "wrong-cq")
+
+
+def test_an_unused_queue_is_no_trouble_where_no_completion_waits() -> None:
+    assert answer(played(*_UNUSED, "poll_cq A.cq0", "poll_cq A.cq1"), "why").slug == "well"
+    lab = played("use rc_pair", "destroy_qp A.qp0")
+    assert answer(lab, "why A.cq0").outcome.kind is Status.PENDING

@@ -326,7 +326,7 @@ def test_mcast_not_for_another_qkey() -> None:
 def test_fix_of_mcast_attaches_the_qp() -> None:
     lab = lab_of(_GROUP, _UD_RECV, _ANNOUNCED, "run", pair="use ud_pair")
     assert blamed(lab, _WR) == ["mcast"]
-    assert "B.qp0 is in no group" in evidence(lab, _WR, "mcast")
+    assert "B.qp0 was in no group" in evidence(lab, _WR, "mcast")
     assert helps(lab, _WR)
 
 

@@ -69,7 +69,9 @@ def test_for_bytes_a_message_must_come_and_none_may_fail() -> None:
     thing = lab.session.names.find("B.mr0")
     assert thing is not None
     subject = Subject(Sort.BYTES, thing, start=0, stop=8)
-    write = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[512]"
+    write = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0]"
+    beside = write.replace("B.mr0[0]", "B.mr0[512]")
+    assert attempt(lab.session, [beside], subject).failure == "no message has come"
     assert (
         attempt(lab.session, [write], subject).ends == "A.qp0 sends a message that no program posts"
     )
