@@ -110,7 +110,8 @@ class LabTab(Browser):
         """Click the middle of an element, with a real mouse event: it counts as of the user."""
         box = self.ask(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
-            " e.scrollIntoView({block: 'nearest'}); const r = e.getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2]; })()"
+            " e.scrollIntoView({block: 'nearest'}); const r = e.getBoundingClientRect();"
+            " return [r.left + r.width / 2, r.top + r.height / 2]; })()"
         )
         self.mouse(*box)
 

@@ -130,6 +130,7 @@ def test_a_lesson_of_the_book_is_tried_in_its_page(
         tab = LabTab(profile)
         try:
             tab.call("Page.navigate", url=f"{base}book/lessons/err/rnr-retry-exceeded.html")
+            tab.wait("document.readyState === 'complete'")  # its style moves the parts
             tab.wait("document.querySelector('details.try') !== null")
             assert tab.ask("document.querySelector('iframe') === null")  # ten megabytes
             tab.click("details.try summary")
