@@ -4,7 +4,6 @@ The columns of a table are found by its header. A student has one id, and other 
 file or a folder may name the same student: name, email address, number in a download.
 """
 
-import csv
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -93,6 +92,8 @@ def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
     """Line and cells of each row that is not empty."""
     first = next((line for line in text.splitlines() if line.strip()), "")
     separator = max(_SEPARATORS, key=first.count)
+    import csv  # the page in a browser has no tables to read, and not this module
+
     reader = csv.reader(StringIO(text.removeprefix("\ufeff")), delimiter=separator)
     for row in reader:
         cells = [cell.strip() for cell in row]

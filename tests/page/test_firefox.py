@@ -70,7 +70,7 @@ async def test_without_a_network_and_in_a_run_that_is_stopped(
             await it.wait(seen("A>"))
             await it.type("post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED")
             await it.wait(seen("SQ 2/8"))
-            await it.type("run")
+            await it.type("run 10000s")
             await it.wait(seen("running"))
             await it.ask("page.terminal.input('\\x03'); 1")
             await it.wait(seen("; stopped."))

@@ -33,7 +33,7 @@ def tab(shared_tab: LabTab, site: Site) -> Iterator[LabTab]:
 def test_words_steps_a_run_that_is_stopped_and_why(tab: LabTab) -> None:
     tab.say(SEND, "SQ 1/8")
     tab.say("step packet", "SEND_ONLY psn=0")
-    tab.type("run")
+    tab.type("run 10000s")
     tab.press("Enter")
     tab.until("running")
     before = time.monotonic()
