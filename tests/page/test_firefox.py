@@ -54,18 +54,11 @@ async def test_a_line_is_answered_kept_and_continued(site: Site, tmp_path: Path)
         assert [each for each in it.requests if not each.startswith(own)] == []
 
 
-async def test_without_a_network_and_in_a_run_that_is_stopped(
-    site_folder: Path, tmp_path: Path
-) -> None:
+async def test_a_run_is_stopped(site_folder: Path, tmp_path: Path) -> None:
     from tests.page.serving import Site
 
     with Site(site_folder) as site:
         async with Firefox(tmp_path / "profile") as it:
-            await it.open(site.address)
-            await it.wait(seen("A>"))
-            await it.wait("!!navigator.serviceWorker.controller")
-            site.stop()
-            await it.open("about:blank")
             await it.open(site.address)
             await it.wait(seen("A>"))
             await it.type("post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED")
