@@ -119,8 +119,10 @@ def _owner(hca: Adapter, qp: QueuePair, packet: Packet, answer: Op) -> SendWqe |
     wqe = qp.sq.wqes[qp.comp.serial]
     if wqe.op in ANSWER and ANSWER[wqe.op] is answer:
         return wqe
-    stray = answer is Op.RDMA_READ_RESPONSE and OPCODES[packet.opcode].starts
-    fail(hca, qp, hca.profile.stray_read_status if stray else WCStatus.BAD_RESP_ERR)
+    is_other = answer is Op.RDMA_READ_RESPONSE and OPCODES[packet.opcode].starts
+    fail(
+        hca, qp, hca.profile.unexpected_read_response_status if is_other else WCStatus.BAD_RESP_ERR
+    )
     return None
 
 

@@ -346,7 +346,9 @@ class ProfilePair:
         """Whether left with these cells does as right up to this event."""
         if not cells:
             return False
-        if event not in self._beside:  # where both end, or names would differ of what is gone
+        if (
+            event not in self._beside
+        ):  # where both end, or the names of destroyed objects would differ
             self._beside[event] = self._play(self._right, (), last=event)
         play = self._play(self._left, [*self._ignored, *cells], last=event)
         return self._first_difference(play, self._beside[event], event) is None

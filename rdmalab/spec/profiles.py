@@ -124,7 +124,7 @@ class Profile:
     refuses_inline_read: bool = cell(True, "INLINE with a READ or atomic is refused at post time.")
     refuses_odd_atomics: bool = cell(False, "post_send refuses an atomic of fewer than 8 local bytes, or whose remote_addr is not a multiple of 8. Otherwise the device and the responder find the mistake.")
     odd_atomic_status: WCStatus = cell(WCStatus.LOC_LEN_ERR, "Status of an atomic whose local list is not 8 bytes long: no packet leaves. SUCCESS: the atomic is sent nevertheless.")
-    stray_read_status: WCStatus = cell(WCStatus.BAD_RESP_ERR, "Status of a request that is no READ and is answered by the first packet of a READ response.")
+    unexpected_read_response_status: WCStatus = cell(WCStatus.BAD_RESP_ERR, "Status of a request that is no READ and is answered by the first packet of a READ response.")
     posts_after_fatal: bool = cell(False, "After a fatal error of the device its queues still take work requests, which never complete. Otherwise a post is refused.")
     flushes_recvs_posted_in_err: bool = cell(True, "A receive posted in ERR is flushed. Otherwise it never completes.")
     zero_sge_bytes: int = cell(2**31, "The number of bytes that an SGE of length 0 means.")
@@ -299,7 +299,7 @@ RXE = Profile(
     send_error_gives_sqe=False,
     unknown_lkey_status=WCStatus.LOC_QP_OP_ERR,
     bad_invalidate_status=WCStatus.LOC_QP_OP_ERR,
-    stray_read_status=WCStatus.FATAL_ERR,  # rxe_comp.c check_ack
+    unexpected_read_response_status=WCStatus.FATAL_ERR,  # rxe_comp.c check_ack
     guards_privileged_qkey=False,
     takes_implied_naks=False,
     # Linux ib_resolve_unicast_gid_dmac, for callers in user space; AHs since the kernel has them

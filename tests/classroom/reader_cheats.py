@@ -79,7 +79,7 @@ def _line_breaks(cheat: Cheat) -> float:
     return cheat.ways.alone([f"run 1us{each}{line}" for each in breaks for line in shut])
 
 
-def _sleepers(cheat: Cheat) -> float:
+def _programs_that_sleep(cheat: Cheat) -> float:
     """Threads that act when the work is over: while it settles, and in hidden tasks."""
     acts = ('write B.mr0[0:5] "hello"', 'write B.box[0:5] "hello"', "post_recv B.qp0",
             "post_send A.qp0 opcode=SEND flags=SIGNALED", "poll_cq A.cq0 num_entries=16",
@@ -124,7 +124,7 @@ def _other_branch(cheat: Cheat) -> float:
 
 READ: dict[str, Callable[[Cheat], float]] = {
     "spellings": _spellings, "own atomics": _own_atomics, "unreliable": _unreliable,
-    "burned": _burned, "line breaks": _line_breaks, "sleepers": _sleepers,
+    "burned": _burned, "line breaks": _line_breaks, "programs that sleep": _programs_that_sleep,
     "expressions": _expressions, "answered goals": _answered_goals, "C and files": _c_and_files,
     "other branch": _other_branch,
 }  # fmt: skip

@@ -1163,7 +1163,7 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
         [S.REM_ACCESS_ERR], [S.REM_INV_REQ_ERR]),
     ("checks_window_qp",        False,      invalidate_anothers, [S.MW_BIND_ERR], [S.SUCCESS]),
     ("bad_invalidate_status",   S.LOC_QP_OP_ERR, invalidate_nothing, [S.MW_BIND_ERR], LOC_OP),
-    ("stray_read_status",       S.FATAL_ERR, answered_like_a_read,
+    ("unexpected_read_response_status",       S.FATAL_ERR, answered_like_a_read,
         [S.BAD_RESP_ERR, S.BAD_RESP_ERR], [S.FATAL_ERR, S.BAD_RESP_ERR]),
     ("with_inv_flag",           WCFlags.IP_CSUM_OK, invalidated, WCFlags.WITH_INV, 4),
     ("errnos",                  MLX5.errnos, errno_before_rts, EINVAL, ENOMEM),

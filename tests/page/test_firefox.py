@@ -1,4 +1,4 @@
-"""The lab in Firefox: it starts, hears keys, keeps a session, opens links, asks no other host."""
+"""The lab in Firefox: it starts, takes keys, keeps a session, opens links, asks no other host."""
 
 from __future__ import annotations
 

@@ -257,8 +257,8 @@ async def test_a_class_watches_and_cannot_type() -> None:
             await back.type("quit\r")
             with pytest.raises(AssertionError, match="CLOSE"):
                 await back.sees("no such text")
-        async with visiting(server, Role.TYPES, size) as anew:
-            await anew.sees("A>")
+        async with visiting(server, Role.TYPES, size) as again:
+            await again.sees("A>")
 
 
 @pytest.mark.slow

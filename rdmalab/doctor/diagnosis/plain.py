@@ -77,17 +77,18 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
     aside = [*_aside(log, loud), *(each for each in explained if each not in loud)]
     explained = sorted((examination for examination in explained if examination not in aside),
                        key=lambda examination: origin(examination.report.causes[0]))  # fmt: skip
-    report, every = explained[0].report, [examination.report for examination in explained]
-    others = sorted((c for each in every[1:] for c in each.causes), key=origin)
-    report.causes = unique([*report.causes, *others])
-    report.stations = sorted(unique(c for each in every for c in each.stations), key=origin)
-    refused = (
-        c for examination in aside for c in examination.report.causes if c not in report.causes
-    )
-    report.warnings = unique([*(c for each in every for c in each.warnings), *refused])
-    return report_of_now(
-        session, log, explained[0], [examination.subject for examination in explained]
-    )
+    _join([each.report for each in explained], [each.report for each in aside])
+    return report_of_now(session, log, explained[0], [each.subject for each in explained])
+
+
+def _join(reports: list[Report], aside: list[Report]) -> None:
+    """Put all causes into the first report, by their origin; those of `aside` are its warnings."""
+    first = reports[0]
+    others = sorted((cause for each in reports[1:] for cause in each.causes), key=origin)
+    first.causes = unique([*first.causes, *others])
+    first.stations = sorted(unique(c for each in reports for c in each.stations), key=origin)
+    minor = (cause for each in aside for cause in each.causes if cause not in first.causes)
+    first.warnings = unique([*(c for each in reports for c in each.warnings), *minor])
 
 
 _IDLE = ("nothing-outstanding", "silent-peer")
@@ -181,9 +182,7 @@ def plain_chain(session: Session, log: Log, subject: Subject) -> list[Moment]:
     chain = moments(session, log, subject)
     if not is_ordered(session, log, subject):
         return chain
-    sent = (
-        subject.sort is Sort.SEND
-    )  # a receive that waits is no failure unless the user asks about it
+    sent = subject.sort is Sort.SEND  # a receive that waits is a failure only to who asks
     return [m for m in chain if sent and m.why is Why.BEFORE_TEARDOWN]
 
 
@@ -270,18 +269,22 @@ def drained(session: Session, log: Log, found: Sequence[Subject]) -> list[Eviden
     ]  # fmt: skip
 
 
-def well(session: Session, log: Log, question: Node | None) -> Report:
-    """Nothing is wrong anywhere, or on one node; at what one has looked to say so."""
-    node = str(question.steps[0]) if isinstance(question, Path) else ""
+def _well_outcome(session: Session, log: Log, question: Node | None, node: str) -> SubjectOutcome:
+    """WELL, with what a call has flushed. node: the one that is asked about; empty: both."""
     refused = any(node in ("", call.thing[0]) for call in log.refused())
     text = "is left that failed, was refused," if refused else "has failed, was refused,"
     drains = drained(session, log, subjects(session, log, question))
     also = "; ".join(dict.fromkeys(each.text for each in drains))
-    outcome = SubjectOutcome(
+    return SubjectOutcome(
         Status.WELL,
         "; ".join(filter(None, (f"nothing {text} or hangs", also))),
         drains[-1].event if drains else None,
     )
+
+
+def well(session: Session, log: Log, question: Node | None) -> Report:
+    """Nothing is wrong anywhere, or on one node; at what one has looked to say so."""
+    node = str(question.steps[0]) if isinstance(question, Path) else ""
     before = [Moment(row[0].event - 1, Why.BEFORE_TEARDOWN) for row in teardowns(log)[-1:]]
     warnings: list[Cause] = []
     for moment in (*before, Moment(session.world.event, Why.NOW)):
@@ -306,7 +309,7 @@ def well(session: Session, log: Log, question: Node | None) -> Report:
     name = render(question) if isinstance(question, Path) else ""
     return Report(
         name,
-        outcome,
+        _well_outcome(session, log, question, node),
         session.world.event,
         warnings=unique(warnings),
         looked=looked_at(session, log, node),
