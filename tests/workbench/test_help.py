@@ -108,6 +108,7 @@ def test_help_on_nothing_known_gives_one_suggestion() -> None:
         ("rnr", "did you mean explain rnr?"),
         ("what is rnr", "did you mean explain rnr?"),
         ("what is rnr?", "did you mean explain rnr?"),
+        ("send A", "did you mean post_send?"),
         ("what's an RNR NAK?", "did you mean explain RNR NAK?"),
         ("How do I enlarge?", "did you mean help enlarge?"),
         ("enlarge", "did you mean help enlarge?"),
