@@ -307,17 +307,24 @@ def asked_lines(task: "Task", *, question_only: bool = False) -> Iterator[Line]:
 
     question_only: without what was to be done before it is answered.
     """
-    from rdmalab.scenario.reading import LETTERS, last_sentence
+    from rdmalab.scenario.reading import last_sentence
 
     ask = task.ask or ""
     first = next(iter(paragraphs(ask)), "")
     yield from prose(last_sentence(first) if question_only else ask, "  ")
 
-    offered = [f"{a}) {each.text}" for a, each in zip(LETTERS, task.choice or (), strict=False)]
+    offered = choices(task)
     row = "   ".join(offered)
     yield from (plain(f"  {text}") for text in ([row] if 0 < len(row) <= _ROW else offered))
     if task.is_asked:
         yield plain(f"  {how_to_answer(task)}", DIM)
+
+
+def choices(task: "Task") -> list[str]:
+    """`a) an ACK`, `b) an RNR NAK`: the answers that are offered; none of a free text."""
+    from rdmalab.scenario.reading import LETTERS
+
+    return [f"{a}) {each.text}" for a, each in zip(LETTERS, task.choice or (), strict=False)]
 
 
 def how_to_answer(task: "Task") -> str:

@@ -74,7 +74,9 @@ def _task_strip(lab: LabSession, width: int) -> list[Line]:
     line = next_line(lab)
     first = next(iter(paragraphs(task.ask or "")), "")
     if task.is_asked:
-        first = f"{last_sentence(first)}  {lab_text.how_to_answer(task)}"
+        question, offered = last_sentence(first), ", ".join(lab_text.choices(task))
+        has_room = offered and len(question) + 1 + len(offered) <= width - NOTE_MARGIN
+        first = f"{question} {offered if has_room else lab_text.how_to_answer(task)}"
     below = ("Tab", _VERB, line) if line else ("asked", _VERB, first)
     done = [(_VERB, "task".ljust(NOTE_MARGIN)), *lab_text.overview(lab, width - NOTE_MARGIN)]
     return [done, *_rows(*below, width, 1)]

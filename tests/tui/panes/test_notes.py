@@ -94,6 +94,12 @@ async def test_the_strip_of_the_tour_has_the_task_and_the_line_for_tab() -> None
         assert "12 %  ✓●······  2. A receive for B" in it.text
 
 
+async def test_the_strip_of_a_question_has_its_answers_where_they_fit() -> None:
+    lines = shown_lines()
+    async with hosted(strip, "tour", *lines[: lines.index("goto @before")]) as it:
+        assert "asked   What does B answer? a) an ACK, b) an RNR NAK, c) nothing" in it.text
+
+
 async def test_the_page_of_the_tour_ticks_the_tasks() -> None:
     async with hosted(page, "tour", *map(INIT.format, "AB")) as it:
         assert "1 of 8 tasks" in it.text
