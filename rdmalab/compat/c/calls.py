@@ -17,14 +17,13 @@ from rdmalab.lab import Lab
 from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import Kind, Record
-from rdmalab.spec.work import WROpcode
+from rdmalab.spec.work import WORK, Local
 from rdmalab.wire.packet import Packet
 from rdmalab.world.event_queue import Door
 
 CALL_NS = 100
 """Virtual time that a call takes."""
-_ATOMICS = WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD
-_FILLS = frozenset({WROpcode.RDMA_READ, *_ATOMICS})
+_FILLS = frozenset(opcode for opcode, row in WORK.items() if row.local is Local.SCATTER)
 _FILLED = 16  # so many equal bytes become `fill`, not `write`
 _SHARED = 1 << 24  # between the handles of one object; its number, a QPN, has no more bits
 _HAS_LONG = attrgetter("memory.has_long")

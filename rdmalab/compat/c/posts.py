@@ -7,17 +7,11 @@ from rdmalab.command import NotUnderstood, Noun, Ref
 from rdmalab.compat.c.calls import Calls, Program
 from rdmalab.compat.c.wire import NO_OPCODE, RECEIVE, SEND, SGE, Ask, Layout, Setter
 from rdmalab.compat.c.words import HANDLERS, NOTHING, Answer, Call, Fields, word
-from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.spec.work import BUILDERS, WORK, SendFlags, WROpcode
 
 __all__ = ["HANDLERS"]  # of all words, with those below
 
-_REMOTE = frozenset({
-    WROpcode.RDMA_WRITE, WROpcode.RDMA_WRITE_WITH_IMM, WROpcode.RDMA_READ,
-    WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD,
-})  # fmt: skip
-_IMMEDIATE = frozenset({WROpcode.SEND_WITH_IMM, WROpcode.RDMA_WRITE_WITH_IMM})
 _HEADER = ("hdr_addr", "hdr_sz", "mss")
-_INVALIDATES = frozenset({WROpcode.SEND_WITH_INV, WROpcode.LOCAL_INV})
 
 
 class _Reader:
@@ -84,7 +78,8 @@ def _post_send(call: Call) -> Answer:
 
 def _operands(wr: Fields) -> Ask:
     """The members of `ibv_send_wr` that mean something by its opcode, without those that are 0."""
-    opcode = wr["opcode"]
+    row = WORK.get(wr["opcode"])
+    reads = row.reads if row is not None else frozenset()
     found = {
         "wr_id": wr["wr_id"], "flags": wr["send_flags"], "ah": wr["ah"],
         "remote_qpn": wr["remote_qpn"], "remote_qkey": wr["remote_qkey"],
@@ -92,15 +87,14 @@ def _operands(wr: Fields) -> Ask:
         "mss": wr["mss"], "hdr_sz": wr["hdr_sz"], "hdr_addr": wr["hdr_addr"],
     }  # fmt: skip
     found = {name: value for name, value in found.items() if value}
-    if opcode in _REMOTE and not wr["ah"]:
-        found |= {"remote_addr": wr["remote_addr"], "rkey": wr["rkey"]}
-    if opcode in _IMMEDIATE:
+    if "rkey" in reads and not wr["ah"]:
+        found |= _target(wr)
+    if "imm_data" in reads:
         found["imm_data"] = wr["imm_data"]
-    if opcode in _INVALIDATES:
+    if "invalidate_rkey" in reads:
         found["invalidate_rkey"] = wr["imm_data"]
-    if opcode == WROpcode.BIND_MW:
-        found |= {"mw": wr["mw"], "mw_rkey": wr["bind_rkey"], "bind_mr": wr["bind_mr"] or None}
-        found |= {f"bind_{name}": wr[f"bind_{name}"] for name in ("addr", "length", "access")}
+    if "bind_mr" in reads:
+        found |= _bind(wr)
     return found
 
 
@@ -128,35 +122,29 @@ def _post_srq_recv(call: Call) -> Answer:
 
 
 # --------------------------------------------------------------------------- builders
-_BUILDERS: dict[int, tuple[str, Callable[[Fields], Ask]]] = {
-    WROpcode.SEND: ("wr_send", lambda _: {}),
-    WROpcode.SEND_WITH_IMM: ("wr_send_imm", lambda wr: {"imm_data": wr["imm_data"]}),
-    WROpcode.SEND_WITH_INV: ("wr_send_inv", lambda wr: {"invalidate_rkey": wr["imm_data"]}),
-    WROpcode.LOCAL_INV: ("wr_local_inv", lambda wr: {"invalidate_rkey": wr["imm_data"]}),
-    WROpcode.RDMA_READ: ("wr_rdma_read", lambda wr: {"target": _target(wr)}),
-    WROpcode.RDMA_WRITE: ("wr_rdma_write", lambda wr: {"target": _target(wr)}),
-    WROpcode.RDMA_WRITE_WITH_IMM: (
-        "wr_rdma_write_imm", lambda wr: {"target": _target(wr), "imm_data": wr["imm_data"]},
-    ),
-    WROpcode.ATOMIC_CMP_AND_SWP: (
-        "wr_atomic_cmp_swp",
-        lambda wr: {
-            "operands": _target(wr) | {"compare": wr["compare_add"], "swap": wr["swap"]}
-        },
-    ),
-    WROpcode.ATOMIC_FETCH_AND_ADD: (
-        "wr_atomic_fetch_add", lambda wr: {"operands": _target(wr) | {"add": wr["compare_add"]}},
-    ),
-    WROpcode.TSO: ("wr_send_tso", lambda wr: {"header": {name: wr[name] for name in _HEADER}}),
-    WROpcode.BIND_MW: (
-        "wr_bind_mw",
-        lambda wr: {"info": {
-            "mw": wr["mw"], "mw_rkey": wr["bind_rkey"], "bind_mr": wr["bind_mr"] or None,
-            "bind_addr": wr["bind_addr"], "bind_length": wr["bind_length"],
-            "bind_access": wr["bind_access"],
-        }},
-    ),
-}  # fmt: skip
+# The arguments of each builder, from the fields that the C library has sent.
+_ARGUMENTS: dict[int, Callable[[Fields], Ask]] = {
+    WROpcode.SEND: lambda _: {},
+    WROpcode.SEND_WITH_IMM: lambda wr: {"imm_data": wr["imm_data"]},
+    WROpcode.SEND_WITH_INV: lambda wr: {"invalidate_rkey": wr["imm_data"]},
+    WROpcode.LOCAL_INV: lambda wr: {"invalidate_rkey": wr["imm_data"]},
+    WROpcode.RDMA_READ: lambda wr: {"target": _target(wr)},
+    WROpcode.RDMA_WRITE: lambda wr: {"target": _target(wr)},
+    WROpcode.RDMA_WRITE_WITH_IMM: lambda wr: {"target": _target(wr), "imm_data": wr["imm_data"]},
+    WROpcode.ATOMIC_CMP_AND_SWP: lambda wr: {
+        "operands": _target(wr) | {"compare": wr["compare_add"], "swap": wr["swap"]}
+    },
+    WROpcode.ATOMIC_FETCH_AND_ADD: lambda wr: {
+        "operands": _target(wr) | {"add": wr["compare_add"]}
+    },
+    WROpcode.TSO: lambda wr: {"header": {name: wr[name] for name in _HEADER}},
+    WROpcode.BIND_MW: lambda wr: {"info": _bind(wr)},
+}
+
+
+def _bind(wr: Fields) -> Ask:
+    found = {"mw": wr["mw"], "mw_rkey": wr["bind_rkey"], "bind_mr": wr["bind_mr"] or None}
+    return found | {f"bind_{name}": wr[f"bind_{name}"] for name in ("addr", "length", "access")}
 
 
 def _target(wr: Fields) -> Ask:
@@ -179,8 +167,8 @@ def _wr_complete(call: Call) -> Answer:
                 call.perform("wr_atomic_write", qp=qp, qpx=qpx, target=target)
                 continue
             if wr["opcode"] != NO_OPCODE:
-                builder, operands = _BUILDERS[wr["opcode"]]
-                call.perform(builder, qp=qp, qpx=qpx, **operands(wr))
+                arguments = _ARGUMENTS[wr["opcode"]](wr)
+                call.perform(BUILDERS[wr["opcode"]], qp=qp, qpx=qpx, **arguments)
             for setter, arguments in _setters(call.calls, call.node, wr, sges):
                 call.perform(setter, qp=qp, **arguments)
     except (OSError, NotUnderstood, KeyError):
