@@ -18,6 +18,7 @@ from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.work import WORK, Local
+from rdmalab.verbs.nouns import DESTROYERS
 from rdmalab.wire.packet import Packet
 from rdmalab.world.event_queue import Door
 
@@ -29,14 +30,6 @@ _SHARED = 1 << 24  # between the handles of one object; its number, a QPN, has n
 _HAS_LONG = attrgetter("memory.has_long")
 _COPIES, _COPIES_ROOM = 1 << 47, 1 << 20  # where no program of user space has memory
 _DISTANCE = 1 << 48  # above all addresses of user space
-DESTROYS = {
-    Noun.QP: "destroy_qp", Noun.FLOW: "destroy_flow", Noun.AH: "destroy_ah", Noun.MW: "dealloc_mw",
-    Noun.SRQ: "destroy_srq", Noun.MR: "dereg_mr", Noun.CQ: "destroy_cq",
-    Noun.CHANNEL: "destroy_comp_channel", Noun.XRCD: "close_xrcd", Noun.PD: "dealloc_pd",
-    Noun.TD: "dealloc_td",
-}  # fmt: skip
-"""The verb that ends each kind of object, in the order of the kernel when a process ends."""
-
 NEWS = frozenset({Kind.CQE_ADDED, Kind.ASYNC_RAISED, Kind.CQ_EVENT_RAISED})
 """The kinds of records for which a program may wait."""
 _QUEUE_CHANGED = frozenset({Kind.CQE_ADDED, Kind.CQE_POLLED})
@@ -178,7 +171,7 @@ class Calls:
             program.page.close()
         if keeps_objects:
             return
-        for noun, verb in DESTROYS.items():
+        for noun, verb in DESTROYERS.items():
             for handle in [own for own in program.own if own[1] is noun]:
                 self._end(handle, verb)
 
@@ -219,7 +212,7 @@ class Calls:
     def unmake(self, program: Program, noun: Noun, node: str, number: int) -> None:
         """Perform the command that ends an object, and discard its handle."""
         handle = (node, noun, number)
-        ref, word = self.ref(*handle), DESTROYS[noun]
+        ref, word = self.ref(*handle), DESTROYERS[noun]
         self.perform(word, **{self.objects.subject(word): ref})
         self.names.pop(handle, None)
         program.own.pop(handle, None)

@@ -13,6 +13,7 @@ from rdmalab.hca.memory import NOT_MAPPED, PAGE, READ_ONLY
 from rdmalab.hca.wr import Cqe
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import ATTRIBUTES
+from rdmalab.verbs.nouns import DESTROYERS
 
 Fields = Mapping[str, Any]
 Answer = Fields | bytes
@@ -132,12 +133,7 @@ def _destroyer(name: str, noun: Noun) -> None:
     HANDLERS[name] = handler
 
 
-for _name, _noun in {
-    "dealloc_pd": Noun.PD, "dereg_mr": Noun.MR, "dealloc_mw": Noun.MW,
-    "destroy_comp_channel": Noun.CHANNEL, "destroy_cq": Noun.CQ, "destroy_qp": Noun.QP,
-    "destroy_srq": Noun.SRQ, "close_xrcd": Noun.XRCD, "destroy_ah": Noun.AH,
-    "dealloc_td": Noun.TD, "destroy_flow": Noun.FLOW,
-}.items():  # fmt: skip
+for _noun, _name in DESTROYERS.items():
     _destroyer(_name, _noun)
 
 
