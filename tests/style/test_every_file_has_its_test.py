@@ -66,6 +66,8 @@ ELSEWHERE = {
     "compat/c/execute.py": "compat/c/test_outside_programs.py",
     "compat/c/polls.py": "compat/c/test_page.py",
     "compat/c/posts.py": "compat/c/test_trouble.py",
+    "compat/c/program.py": "compat/c/test_server.py",
+    "compat/c/shared_memory.py": "compat/c/test_memory.py",
     "compat/c/sockets.py": "compat/c/test_server.py",
     "compat/c/words.py": "compat/c/test_trouble.py",
     "compat/pyverbs/addr.py": "compat/pyverbs/test_struct.py",

@@ -4,9 +4,10 @@ import errno
 from collections.abc import Callable, Iterator
 
 from rdmalab.command import NotUnderstood, Noun, Ref
-from rdmalab.compat.c.calls import Calls, Program
+from rdmalab.compat.c.calls import Calls
+from rdmalab.compat.c.program import Program
 from rdmalab.compat.c.wire import NO_OPCODE, RECEIVE, SEND, SGE, Ask, Layout, Setter
-from rdmalab.compat.c.words import HANDLERS, NOTHING, Answer, Call, Fields, word
+from rdmalab.compat.c.words import HANDLERS, Call, Fields, word
 from rdmalab.spec.work import BUILDERS, WORK, SendFlags, WROpcode
 
 __all__ = ["HANDLERS"]  # of all words, with those below
@@ -36,7 +37,7 @@ def _sges(calls: Calls, node: str, reader: _Reader, count: int) -> list[Ask]:
     if count * SGE.size > len(reader.octets) - reader.at:
         raise OSError(errno.EINVAL, "the message is too short")
     sges = [reader.record(SGE) for _ in range(count)]
-    calls.publish_sges(node, sges)
+    calls.memory.publish_sges(node, sges)
     return sges
 
 
@@ -56,15 +57,15 @@ def _local(calls: Calls, program: Program, node: str, wr: Ask, reader: _Reader) 
     if wr["send_flags"] & SendFlags.INLINE or wr["setter"] >= Setter.INLINE_DATA:
         for sge in sges:
             octets = bytes(reader.take(sge["length"]))
-            sge["addr"] = calls.lend(program, node, sge["addr"], octets)
+            sge["addr"] = calls.memory.lend(program, node, sge["addr"], octets)
     if wr["hdr_sz"]:
         header = bytes(reader.take(wr["hdr_sz"]))
-        wr["hdr_addr"] = calls.lend(program, node, wr["hdr_addr"], header)
+        wr["hdr_addr"] = calls.memory.lend(program, node, wr["hdr_addr"], header)
     return sges
 
 
 @word
-def _post_send(call: Call) -> Answer:
+def _post_send(call: Call) -> None:
     reader, wrs = _Reader(call.tail), []
     for _ in range(call.ask["count"]):
         wr = reader.record(SEND)
@@ -73,7 +74,6 @@ def _post_send(call: Call) -> Answer:
         named = sges if is_inline else [_named(call.calls, call.node, each) for each in sges]
         wrs.append({"opcode": wr["opcode"], "sg": named, **_operands(wr)})
     call.perform("post_send", qp=call.ref(Noun.QP), wr=wrs)
-    return NOTHING
 
 
 def _operands(wr: Fields) -> Ask:
@@ -108,17 +108,15 @@ def _receives(calls: Calls, node: str, count: int, tail: memoryview) -> list[Ask
 
 
 @word
-def _post_recv(call: Call) -> Answer:
+def _post_recv(call: Call) -> None:
     wrs = _receives(call.calls, call.node, call.ask["count"], call.tail)
     call.perform("post_recv", qp=call.ref(Noun.QP), wr=wrs)
-    return NOTHING
 
 
 @word
-def _post_srq_recv(call: Call) -> Answer:
+def _post_srq_recv(call: Call) -> None:
     wrs = _receives(call.calls, call.node, call.ask["count"], call.tail)
     call.perform("post_srq_recv", srq=call.ref(Noun.SRQ), wr=wrs)
-    return NOTHING
 
 
 # --------------------------------------------------------------------------- builders
@@ -152,7 +150,7 @@ def _target(wr: Fields) -> Ask:
 
 
 @word
-def _wr_complete(call: Call) -> Answer:
+def _wr_complete(call: Call) -> None:
     """All calls from wr_start on: in between the program did nothing that the lab can observe."""
     qp, reader = call.ref(Noun.QP), _Reader(call.tail)
     call.perform("wr_start", qp=qp)
@@ -175,7 +173,6 @@ def _wr_complete(call: Call) -> Answer:
         call.perform("wr_abort", qp=qp)
         raise
     call.perform("wr_abort" if call.ask["is_aborted"] else "wr_complete", qp=qp)
-    return NOTHING
 
 
 def _setters(calls: Calls, node: str, wr: Fields, sges: list[Ask]) -> Iterator[tuple[str, Ask]]:
