@@ -183,10 +183,8 @@ def narration(runner: Runner, result: StepResult) -> list[str]:
     lines += [f"{'':16}on {result.branch}"] if result.branch != before else []
     rows = ladder.rows(world, names, last=None, since=result.first_record)
     lines += [f"{'':16}{visible(ladder_text(row))}" for row in rows]
-    asserted = [*(step.step.wire or ()), *(step.step.expect or ())]
     if result.ok:
-        lines += [f"{'':16}ok  {visible(text)}" for text in asserted]
-        lines += [f"{'':16}ok  errno {step.step.errno}"] if step.step.errno else []
+        lines += [f"{'':16}ok  {visible(text)}" for text in step.step.asserted]
     return lines
 
 

@@ -7,13 +7,14 @@ from operator import attrgetter
 from pathlib import Path
 
 from rdmalab.command import NotUnderstood, Noun, Refused
-from rdmalab.compat.c.calls import EMPTY_POLLS, NEWS, Calls, Program
+from rdmalab.compat.c.calls import NEWS, Calls
 from rdmalab.compat.c.connections import HANDLERS as CM_HANDLERS
 from rdmalab.compat.c.connections import Connections, take_event
 from rdmalab.compat.c.pace import IDLE_S, NEAR_NS, STILL_S, Pace
 from rdmalab.compat.c.page import Page
 from rdmalab.compat.c.polls import POLLS, Poll, Polls
 from rdmalab.compat.c.posts import HANDLERS
+from rdmalab.compat.c.program import EMPTY_POLLS, Program
 from rdmalab.compat.c.sockets import Connection, ProtocolError, Sockets
 from rdmalab.compat.c.threads import is_stopped, name_of_process, sleeps_without_end, socket_wait
 from rdmalab.compat.c.trouble import Tell, Trouble
@@ -277,7 +278,9 @@ class Server:
         tail = memoryview(message)[HEAD.size + word.asks.size :]
         self._perform(connection, word, lambda: self._done(word, program, node, ask, tail))
 
-    def _done(self, word: Word, program: Program, node: str, ask: Ask, tail: memoryview) -> Answer:
+    def _done(
+        self, word: Word, program: Program, node: str, ask: Ask, tail: memoryview
+    ) -> Answer | None:
         if word.name == "cm_get_event":
             fields, private_data = take_event(self.hosts, program, ask["handle"])
             return word.answers.pack(fields) + private_data
@@ -285,12 +288,14 @@ class Server:
             return CM_HANDLERS[word.name](self.hosts, program, ask, bytes(tail))
         return HANDLERS[word.name](Call(self.calls, program, node, ask, tail))
 
-    def _perform(self, connection: Connection, word: Word, action: Callable[[], Answer]) -> None:
+    def _perform(
+        self, connection: Connection, word: Word, action: Callable[[], Answer | None]
+    ) -> None:
         """Do it and answer: with its fields, or with the errno of a refusal."""
         error, bad, octets = 0, 0, b""
         self.calls.acting = () if connection.program is None else (connection.program,)
         try:
-            answer: Answer = action()
+            answer = action()
             octets = answer if isinstance(answer, bytes) else word.answers.pack(answer or NOTHING)
         except Refused as refusal:
             error, bad = refusal.errno, refusal.bad_wr or 0

@@ -5,8 +5,9 @@ from contextlib import suppress
 from errno import errorcode
 
 from rdmalab.command import NotUnderstood, Noun, Refused
-from rdmalab.compat.c.calls import Calls, Program
+from rdmalab.compat.c.calls import Calls
 from rdmalab.compat.c.connections import Connections
+from rdmalab.compat.c.program import Program
 from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.report.report import Report
 from rdmalab.grammar.expressions import parse_expression
