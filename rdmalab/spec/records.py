@@ -369,3 +369,24 @@ def kept_of(records: Iterable[Record], first: int) -> list[tuple[int, Record]]:
         for number, record in enumerate(records, first)
         if record[3] in _MAYBE_KEPT and _KEPT_IF_FAILED.get(record[3], bool)(record)
     ]
+
+
+_CHANGES_NOTHING = frozenset((Kind.PROGRAM_RAN, Kind.CALLED, Kind.REFUSED))
+_line_ran: Callable[[Record], tuple[object, ...]] = itemgetter(
+    Field.NODE, Field.OBJECT, Field.A, Field.B
+)
+
+
+def without_idle_repeats(records: list[Record], rare: Iterable[Record]) -> list[Record]:
+    """The records without events in which a program did no more than run a line again in vain.
+
+    Of those of one line the first and the last stay, and those that have a record in `rare`.
+    """
+    events = {record[0] for record in records if record[3] not in _CHANGES_NOTHING}
+    ran = [r for r in records if r[3] is Kind.PROGRAM_RAN and r[0] not in events]
+    idle = set(map(event_of, ran))
+    idle.difference_update(dict(zip(map(_line_ran, ran), map(event_of, ran), strict=True)).values())
+    ran.reverse()
+    idle.difference_update(dict(zip(map(_line_ran, ran), map(event_of, ran), strict=True)).values())
+    idle.difference_update(map(event_of, rare))
+    return [record for record in records if record[0] not in idle] if idle else records
