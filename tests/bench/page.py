@@ -15,7 +15,7 @@ from pathlib import Path
 from rdmalab import cli
 from tests.bench import loads
 from tests.page.conftest import SITE, downloads, missing
-from tests.page.lab_tab import LabTab
+from tests.page.lab_tab import ChromiumTab
 from tests.page.serving import Site
 
 KEYS = (
@@ -69,11 +69,11 @@ def information() -> dict[str, object]:
 
 def _started(site: Site, profile: Path) -> tuple[float, float]:
     """From the navigation to the prompt, in ms: a new profile, then a reload."""
-    tab = LabTab(profile)
+    tab = ChromiumTab(profile)
     try:
         tab.visit(site.address)
         cold = tab.ask("page.marks.painted")
-        tab.call("Page.reload")
+        tab.reload()
         tab.wait("!!globalThis.page?.marks.painted")
         return cold, tab.ask("page.marks.painted")
     finally:
@@ -81,7 +81,7 @@ def _started(site: Site, profile: Path) -> tuple[float, float]:
 
 
 def _keys_and_engine(site: Site, profile: Path) -> tuple[list[float], float]:
-    tab = LabTab(profile)
+    tab = ChromiumTab(profile)
     try:
         tab.visit(site.address)
         time.sleep(2)  # panes that are drawn after the first frame
