@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 PATIENCE_S = 90.0
 
 
-def _descendants(number: int) -> list[int]:
+def descendants(number: int) -> list[int]:
     """The processes below one, from the table of the kernel."""
     found: list[int] = []
     for file in Path("/proc").glob(f"{number}/task/*/children"):
         with contextlib.suppress(OSError):
             for child in map(int, file.read_text().split()):
-                found += [child, *_descendants(child)]
+                found += [child, *descendants(child)]
     return found
 
 
@@ -129,7 +129,7 @@ class Browser(ABC):
 
     def kill(self) -> None:
         """End the browser and all its processes at once, as a machine does that loses its power."""
-        for number in (self._process.pid, *_descendants(self._process.pid)):
+        for number in (self._process.pid, *descendants(self._process.pid)):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)
         self._ended()

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import re
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.browser import PATIENCE_S, Browser
+from tests.browser import PATIENCE_S, Browser, descendants
 from tests.chromium import CHROMIUM, Chromium
 from tests.firefox import FIREFOX, Firefox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 SIZE = (1180, 760)
 TEXT = """
@@ -115,6 +115,15 @@ class ChromiumTab(LabTab, Chromium):
     def __init__(self, profile: Path) -> None:
         super().__init__(profile, SIZE)
         self.resize(*SIZE)
+
+    def worker_cpu_s(self) -> float:
+        """CPU time, in seconds, that the threads of workers have taken."""
+        return sum(
+            int((task / "schedstat").read_text().split()[0]) / 1e9
+            for number in descendants(self._process.pid)
+            for task in Path(f"/proc/{number}/task").iterdir()
+            if (task / "comm").read_text().startswith("DedicatedWorker")
+        )
 
 
 class FirefoxTab(LabTab, Firefox):
