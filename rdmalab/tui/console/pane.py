@@ -83,6 +83,7 @@ class Console(LineView, can_focus=True):
         )
         self._live_rows: list[Strip] = []
         self._following = True
+        self.has_run = False  # beside the lines: ^C ends it, too
         self.live = LivePrompt(
             make_session,
             PaneOutput(lambda: self.app, erase=self.clear),
@@ -203,7 +204,7 @@ class Console(LineView, can_focus=True):
         if event.key in _PAGES:
             rows = max(1, self.scrollable_content_region.height - 1)
             self.scroll_relative(y=_PAGES[event.key] * rows, animate=False, force=True)
-        elif event.key == "ctrl+c" and self.busy:
+        elif event.key == "ctrl+c" and (self.busy or self.has_run):
             self.post_message(self.Interrupted())
         elif not self.take_key(event.key, event.character):
             return

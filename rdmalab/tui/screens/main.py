@@ -168,6 +168,7 @@ class Main(Screen[None]):
                 drawn_at, is_new = time.monotonic(), False
                 self.frame_soon()
             await asyncio.sleep(0 if has_happened else _PROGRAM_PAUSE_S)
+        self.prompt.has_run = False
         for text in [*programs.printed(), "All programs have ended. F7 goes back, why asks."]:
             self._write(text)
         self.frame_soon()
@@ -178,6 +179,7 @@ class Main(Screen[None]):
         if programs is None or not programs.is_served or self.model.busy:
             return False
         programs.hold(is_held=True)
+        self.prompt.has_run = False
         if not programs.step():
             self._write("nothing is planned: the programs have not posted anything new")
         self.frame_soon()
@@ -192,6 +194,7 @@ class Main(Screen[None]):
             self.prompt.say("goto end")
             return True
         programs.hold(is_held=not programs.is_held)
+        self.prompt.has_run = not programs.is_held
         self._write(HELD if programs.is_held else "running: F9 holds the world of the programs")
         self.frame_soon()
         return True
@@ -374,8 +377,11 @@ class Main(Screen[None]):
         self.set_class("side" in around or is_wire, "-side-focus")
 
     def on_console_interrupted(self) -> None:
-        """Stop the run after ^C at the prompt."""
-        self.model.stop()
+        """Stop the run after ^C at the prompt, of a line or of the programs."""
+        if self.prompt.has_run:
+            self.hold_or_run_programs()
+        else:
+            self.model.stop()
 
     def on_console_closed(self) -> None:
         """Exit with status 0 when the session has ended (^D or a command)."""
