@@ -156,7 +156,7 @@ def _why(session: "Session") -> int:
     """Tell on standard error what is wrong in the session; the exit code of `why`."""
     from rdmalab.doctor.consultation import consult
 
-    report = consult(session)
+    report = consult(session).of_program()
     tell(answer(report))
     return Exit.FAILED if report.is_trouble else Exit.WELL
 
