@@ -18,7 +18,6 @@ MOST_RULED_OUT = 12
 """The number of slugs that are listed as ruled out."""
 
 _TOLD = re.compile(rf"\b({'|'.join([*WCStatus.__members__, *ERRNO_NAMES.values()])})\b")
-TIMEOUT_HUGE = "timeout-huge"
 TOO_EARLY = "too-early"
 NO_MESSAGE = "no-remote-send"
 SLOW = "slow"
