@@ -2,7 +2,7 @@
 
 from rdmalab.command import Ref
 from rdmalab.doctor.fixes.refused_calls import with_flags
-from rdmalab.repair.by_rule import corrected
+from rdmalab.repair.corrected_requests import corrected
 from rdmalab.spec.work import SendFlags
 
 
