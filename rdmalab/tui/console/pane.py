@@ -135,7 +135,7 @@ class Console(LineView, can_focus=True):
 
     def say(self, line: str) -> None:
         """Evaluate a line as if it had been typed, for a key that runs a command."""
-        self.live.say(line)
+        self.call_later(self.live.say, line)  # after the keys that this widget has not read yet
 
     def type_in(self, text: str) -> None:
         """Type a text, if nothing is typed yet."""

@@ -149,6 +149,21 @@ async def test_a_sentence_waits_for_the_line_that_is_being_evaluated() -> None:
         await it.hears("forever", "step", "step")
 
 
+async def test_a_sentence_does_not_overtake_a_line_that_was_sent_before_it() -> None:
+    async with bench() as it:
+        it.type("forever")
+        it.press("enter")
+        await it.until(lambda: it.console.busy)
+        it.type("typed")
+        it.press("enter")
+        it.console.say("step")
+        it.type("draft")
+        await it.until(lambda: it.console.live.typed_ahead == "typed⏎ step⏎ draft")
+        it.app.interrupted.set()
+        await it.hears("forever", "typed", "step")
+        await it.prompt("draft")
+
+
 async def test_the_cursor_is_painted_and_set_for_input_methods() -> None:
     async with bench() as it:
         it.type("ab")
