@@ -80,7 +80,8 @@ def _chips(row: DiagramRow, arrow: str) -> Content:
             gap = gap[current:] if line else ""  # a chip has blanks of its own at both ends
             word, style = each.state.name, "" if each.legal_next else "$dim"
             if current := each.current:
-                word, style = f" ●{word} ", f"bold $on on ${CHIPS.get(each.state, 'plain')}"
+                tone = CHIPS.get(each.state)  # the terminal's own ink is no ground: it is reversed
+                word, style = f" ●{word} ", f"bold $on on ${tone}" if tone else "bold reverse"
                 gap = gap[:-1]
             action = click("explain", f"state {each.state.name}")
             line = Content.assemble(line, (gap, "$dim"), (word, f"{style} {action}"))

@@ -130,6 +130,15 @@ def test_after_a_flush_the_queue_shows_the_failure_before_it() -> None:
         assert "wr8" not in line
 
 
+@pytest.mark.parametrize(("move", "style"), [("state=RESET", "reverse"), ("state=ERR", "on $bad")])
+def test_the_current_state_is_filled_in_each_theme(move: str, style: str) -> None:
+    _, view = first(f"modify_qp A.qp0 {move}")
+    with view.frame():
+        line = next(text for _, text in NodePane(view, id="node-0").lines(57, 11))
+    (chip,) = (span for span in line.spans if "●" in line.plain[span.start : span.end])
+    assert style in str(chip.style)
+
+
 def test_the_oldest_request_that_waits_stays_among_many() -> None:
     posts = [SEND.replace("=2", f"={n}", 1) for n in range(2, 9)]
     _, view = first("modify_qp A.qp0 state=SQD", *posts)
