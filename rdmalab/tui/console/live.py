@@ -160,7 +160,15 @@ class LivePrompt:
     # ---- what goes in -------------------------------------------------------------------------
 
     def feed(self, presses: list[KeyPress]) -> None:
-        """Send key presses to the prompt."""
+        """Send key presses to the prompt.
+
+        A lone Esc closes the menu, and ends a search. It is no beginning of Alt and a letter: the
+        terminal and its delay (ESCDELAY) have told those apart already.
+        """
+        is_escape = [each.key for each in presses] == [Keys.Escape]
+        if is_escape and not self.session.app.layout.is_searching:
+            self.session.default_buffer.cancel_completion()
+            return
         self.session.complete_while_typing = True
         self._keys.feed(presses)
 

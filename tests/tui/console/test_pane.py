@@ -164,6 +164,25 @@ async def test_a_sentence_does_not_overtake_a_line_that_was_sent_before_it() -> 
         await it.prompt("draft")
 
 
+async def test_a_letter_after_esc_is_a_letter_and_alt_is_alt() -> None:
+    async with bench() as it:
+        it.press("escape")
+        it.type("load x")
+        await it.prompt("load x")
+        it.press("alt+b")
+        it.type("y ")
+        await it.prompt("load y x")
+
+
+async def test_esc_closes_the_menu() -> None:
+    async with bench() as it:
+        it.type("post")
+        await it.sees("post_send")
+        it.press("escape")
+        await it.until(lambda: not it.console.live.menu_is_open)
+        await it.prompt("post")
+
+
 async def test_the_cursor_is_painted_and_set_for_input_methods() -> None:
     async with bench() as it:
         it.type("ab")
