@@ -75,7 +75,7 @@ class Pane(Widget, can_focus=True, inherit_bindings=False):
     # ---- find -----------------------------------------------------------------------------------
     @property
     def sought(self) -> str:
-        """What `/` looks at, for the line in which one types."""
+        """Hint for the line in which one types: the texts that `/` looks through."""
         return "find in these rows: a text"
 
     @property

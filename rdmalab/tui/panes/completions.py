@@ -60,7 +60,7 @@ class CompletionsPane(DataTable[Content], Pane):
 
     @property
     def sought(self) -> str:
-        """What `/` looks at."""
+        """Hint for the line in which one types."""
         return "find a completion: wr7, WR_FLUSH_ERR, A.qp0, a text"
 
     @property

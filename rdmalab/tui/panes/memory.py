@@ -92,7 +92,7 @@ class MemoryPane(ScrollView, Pane, can_focus=True):
 
     @property
     def sought(self) -> str:
-        """What `/` looks at."""
+        """Hint for the line in which one types."""
         names = " and ".join(self.view.name(use.region) for use in self._uses)
         return f"find bytes in {names or 'memory'}: hello, or 68 65 6c"
 
@@ -195,7 +195,7 @@ def octets_of(text: str) -> bytes:
 
 
 def offsets(whole: bytes, wanted: bytes) -> Iterator[int]:
-    """Where these bytes begin in others."""
+    """Offsets at which these bytes begin in others."""
     at = whole.find(wanted) if wanted else -1
     while at >= 0:
         yield at

@@ -81,7 +81,7 @@ class NodePane(Card, can_focus=True):
 
     @property
     def sought(self) -> str:
-        """What `/` looks at."""
+        """Hint for the line in which one types."""
         return f"find a queue pair of {self.node}: qp7, 0x11, its peer, ERR"
 
     @property

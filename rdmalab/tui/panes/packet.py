@@ -233,7 +233,7 @@ class PacketPane(Pane, Horizontal, can_focus=False):
 
     @property
     def sought(self) -> str:
-        """What `/` looks at."""
+        """Hint for the line in which one types."""
         return "find a field of this packet: psn, dest_qp, 0x11, a text"
 
     @property
