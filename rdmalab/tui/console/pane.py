@@ -83,7 +83,6 @@ class Console(LineView, can_focus=True):
         )
         self._live_rows: list[Strip] = []
         self._following = True
-        self.has_run = False  # beside the lines: ^C ends it, too
         self.live = LivePrompt(
             make_session,
             PaneOutput(lambda: self.app, erase=self.clear),
@@ -136,10 +135,11 @@ class Console(LineView, can_focus=True):
 
     def say(self, line: str) -> None:
         """Evaluate a line as if it had been typed, for a key that runs a command."""
-        self.live.say(line)
+        self.call_later(self.live.say, line)  # after the keys that this widget has not read yet
 
     def type_in(self, text: str) -> None:
-        """Type a text, if nothing is typed yet."""
+        """Type a text, if nothing is typed yet, and show it."""
+        self._return_to_prompt()
         self.live.type_in(text)
 
     def press(self, key: str) -> None:
@@ -204,7 +204,7 @@ class Console(LineView, can_focus=True):
         if event.key in _PAGES:
             rows = max(1, self.scrollable_content_region.height - 1)
             self.scroll_relative(y=_PAGES[event.key] * rows, animate=False, force=True)
-        elif event.key == "ctrl+c" and (self.busy or self.has_run):
+        elif event.key == "ctrl+c" and self.busy:
             self.post_message(self.Interrupted())
         elif not self.take_key(event.key, event.character):
             return
