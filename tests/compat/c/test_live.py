@@ -69,7 +69,7 @@ def test_ctrl_c_holds_the_world_of_programs() -> None:
         terminal.wait_for("held: F8 is one event")
         terminal.wait_for("sends wr2 SEND 4096 B")
         terminal.send(F9)
-        terminal.wait_for("running: F9 holds")
+        terminal.wait_for("running: ^C or F9 holds")
         terminal.send(b"\x03")
         terminal.wait_until(lambda rows: sum("held: F8 is one" in row for row in rows) == 2)
         held = event_of(terminal)
