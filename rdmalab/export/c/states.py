@@ -55,9 +55,8 @@ def _attribute(s: Scope, node: str, name: str, value: Bound) -> list[str]:
 
 def _query_qp(s: Scope) -> Text:
     mask = s.argument("attr_mask")
-    wanted = (
-        "IBV_QP_STATE" if s.call.is_late else constant(Attr(0x1FFFFF if mask is None else mask))
-    )
+    asked = Attr.STATE if s.call.is_late else Attr(0x1FFFFF if mask is None else mask)
+    wanted = constant(asked)
     name = s.var(s.argument("qp"))
     given = ["struct ibv_qp_attr attr;", "struct ibv_qp_init_attr init;"]
     return Text("ibv_query_qp", f"ibv_query_qp({name}, &attr, {wanted}, &init)", given)
