@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import fields
 
-from rdmalab.export.c.objects import capacity, destroyer
+from rdmalab.export.c.objects import capacity
 from rdmalab.export.c.text import TAB, WIDTH_8, WIDTH_16, Scope, Text, Verb, checked, structure
 from rdmalab.export.replay.calls import Bound, NotExportable
 from rdmalab.export.replay.values import constant, number
@@ -96,7 +96,6 @@ VERBS: dict[str, Verb] = {
     "modify_qp": Verb(_modify_qp),
     "query_qp": Verb(_query_qp, _queried),
     "create_ah": Verb(_create_ah),
-    "destroy_ah": Verb(destroyer("ibv_destroy_ah", "ah")),
     "attach_mcast": Verb(_mcast("ibv_attach_mcast")),
     "detach_mcast": Verb(_mcast("ibv_detach_mcast")),
 }
