@@ -45,7 +45,8 @@ class TriedFix:
     """A fix and its result on a branch. works: None if it could not be tested.
 
     ends: it ends the wait, and is no cure of the program, for this reason. of: the slug of the
-    cause that it cures; empty if it only posts once more what was asked about.
+    cause that it cures; empty if it only posts once more what was asked about. A cure without lines
+    is not allowed in this lab, for the reason in `failure`.
     """
 
     cure: Fix
@@ -219,6 +220,8 @@ class Report(AnswerInRows):
         elif remedy.ends:
             does = _HELPED.get(self.outcome.kind, "it ends the wait")
             text = f"tested on a copy of the session: {does}, no more ({remedy.ends}):"
+        elif not remedy.cure.lines:
+            text = f"none that is allowed here: {remedy.failure}"
         else:
             text = f"tested on a copy of the session: not sufficient ({remedy.failure}):"
         return [Row(RowPart.FIX, text, "fix: "), *rows]
