@@ -38,8 +38,8 @@ OLD = 128  # of the older ones so many, evenly far apart
 # many save 15 MB, but hide the destroy_qp from `why` of a thread that polls 20,000 events later.
 HOT = 32
 # Records other than idle polls that stay, counted with those above: as many as busy threads write
-# in 24 snapshots. So `why` knows all that a session did whose threads mostly poll.
-TELLING = 65_536
+# in 12 snapshots. So `why` knows all that a session did whose threads mostly poll.
+TELLING = 32_768
 
 Replay = Callable[[Entry], None]
 

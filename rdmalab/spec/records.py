@@ -372,9 +372,7 @@ def kept_of(records: Iterable[Record], first: int) -> list[tuple[int, Record]]:
 
 
 _CHANGES_NOTHING = frozenset((Kind.PROGRAM_RAN, Kind.CALLED, Kind.REFUSED))
-_line_ran: Callable[[Record], tuple[object, ...]] = itemgetter(
-    Field.NODE, Field.OBJECT, Field.A, Field.B
-)
+_line_ran: Callable[[Record], tuple[object, ...]] = itemgetter(Field.NODE, Field.OBJECT, Field.A)
 
 
 def without_idle_repeats(records: list[Record], rare: Iterable[Record]) -> list[Record]:
@@ -382,11 +380,16 @@ def without_idle_repeats(records: list[Record], rare: Iterable[Record]) -> list[
 
     Of those of one line the first and the last stay, and those that have a record in `rare`.
     """
-    events = {record[0] for record in records if record[3] not in _CHANGES_NOTHING}
-    ran = [r for r in records if r[3] is Kind.PROGRAM_RAN and r[0] not in events]
+    ran = [record for record in records if record[3] is Kind.PROGRAM_RAN]
     idle = set(map(event_of, ran))
-    idle.difference_update(dict(zip(map(_line_ran, ran), map(event_of, ran), strict=True)).values())
-    ran.reverse()
-    idle.difference_update(dict(zip(map(_line_ran, ran), map(event_of, ran), strict=True)).values())
+    idle.difference_update([r[0] for r in records if r[3] not in _CHANGES_NOTHING])
+    if not idle:
+        return records
+    ran = [record for record in ran if record[0] in idle]
+    lines, events = list(map(_line_ran, ran)), list(map(event_of, ran))
+    idle.difference_update(dict(zip(lines, events, strict=True)).values())
+    lines.reverse()
+    events.reverse()
+    idle.difference_update(dict(zip(lines, events, strict=True)).values())
     idle.difference_update(map(event_of, rare))
-    return [record for record in records if record[0] not in idle] if idle else records
+    return [record for record in records if record[0] not in idle]
