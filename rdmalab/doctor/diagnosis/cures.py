@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from rdmalab.doctor.case import Case, Session, Sort, Subject
 from rdmalab.doctor.evidence.finding import Fix
-from rdmalab.doctor.fixes.recovery import flushed_sends, reposted
+from rdmalab.doctor.evidence.posting_calls import not_posted
+from rdmalab.doctor.fixes.recovery import reposted, sends_taken
 from rdmalab.doctor.fixes.reposting import repost_flushed
 from rdmalab.doctor.moments.future import undone_trial
 from rdmalab.doctor.moments.moments import visit
@@ -75,6 +76,8 @@ def _measure(asked: Case, subject: Subject) -> Subject:
     """The subject that a fix must repair: the work or thread asked about, else the cause's."""
     if asked.program is not None and asked.asked:
         return asked.subject
+    if asked.call is not None and not_posted(asked.log, asked.call):
+        return asked.subject
     work = asked.asked and asked.subject.sort in (Sort.SEND, Sort.RECV)
     posted = asked.subject.serial >= 0 or subject.sort is Sort.CALL
     return asked.subject if work and posted else subject
@@ -86,23 +89,24 @@ def _with(cure: Fix, asked: Case) -> Fix:
 
 
 def _with_flushed(cure: Fix, asked: Case) -> list[Fix]:
-    """Of a fix with a RESET two: the flushed sends that take no receive are posted again, or none.
+    """Of a fix with a RESET two: the taken sends that need no receive are posted again, or none.
 
     Each names those that it leaves out.
     """
     reset = any(line.endswith(" state=RESET") for line in cure.lines)
-    flushed = flushed_sends(asked) if reset and asked.qp is not None else []
-    posts = [(wr, post_send(asked, asked.qp, wr)) for wr in flushed if asked.qp is not None]
-    posts = [(wr, line) for wr, line in posts if line not in cure.lines]
+    taken = sends_taken(asked) if reset and asked.qp is not None else []
+    posts = [(wr, post_send(asked, asked.qp, wr)) for wr in taken if asked.qp is not None]
+    known = {tuple(line.split()[:3]) for line in cure.lines}  # wr_id=1 A.qp0 post_send, changed
+    posts = [(wr, line) for wr, line in posts if tuple(line.split()[:3]) not in known]
     again = [line for wr, line in posts if not needs_receive(wr)][:_MOST_AGAIN]
     return [_leaving_out(cure, more, [wr for wr, line in posts if line not in more])
             for more in ([again, []] if again else [[]])]  # fmt: skip
 
 
 def _leaving_out(cure: Fix, more: list[str], left: list[SendWR]) -> Fix:
-    """A fix with more lines; its note names what was flushed and is not among them."""
+    """A fix with more lines; its note names what was flushed or lost and is not among them."""
     names = fmt.listed([fmt.wr(wr.wr_id) for wr in left], _MOST_NAMED)
-    text = f"flushed sends that it does not post again: {names}" if left else ""
+    text = f"sends that it does not post again: {names}" if left else ""
     return Fix([*cure.lines, *more], note="; ".join(filter(None, (cure.note, text))))
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence import posting_calls
+from rdmalab.doctor.evidence.components import Component
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.messages import meet, piece_of, unanswered
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
@@ -72,8 +73,8 @@ def attempt(
         session.history.run(MOST_EVENTS, session.world.now_ns + LONG_WAIT_NS)
         now = Log(session, log)
         found = _came_of(session, subject, start, now)
-        if found.works and (ends := side_effect(session, subject, start.event, now)):
-            return TrialOutcome(works=False, ends=ends)
+        if found.works:
+            found = _with_threads(session, subject, start, now) or found
         if not found.works or subject.sort not in (Sort.SEND, Sort.RECV):
             return found
         if name := _left_in_err(session, subject):
@@ -116,6 +117,8 @@ class Start:
 
 def _came_of(session: Session, subject: Subject, start: Start, log: Log) -> TrialOutcome:
     if subject.sort is Sort.CALL:
+        if missed := _missed(subject, log):
+            return _handed_over(session, missed, start, log)
         return _unblocked(session, subject, start)
     if subject.sort is Sort.BYTES:
         return _brought(session, log, subject, start.event)
@@ -126,6 +129,34 @@ def _came_of(session: Session, subject: Subject, start: Start, log: Log) -> Tria
     if subject.sort is Sort.PROGRAM and found.kind is Status.PENDING:
         works = passes_line(session, subject.thing, start.line, start.record)
     return TrialOutcome(works, "" if works else found.sentence)
+
+
+def _missed(subject: Subject, log: Log) -> list[Subject]:
+    """The requests that the refused call asked about was to post; [] of other subjects."""
+    calls = (call for call in log.refused() if subject.sort is Sort.CALL)
+    return [each for call in calls if call.event == subject.event
+            for each in posting_calls.not_posted(log, call)]  # fmt: skip
+
+
+def _around(session: Session, subject: Subject, log: Log) -> Component:
+    """What has to do with a subject, which the fix may have created again."""
+    about = next(iter(_missed(subject, log)), subject)
+    return log.component_of(renewed(session, about, log).thing)
+
+
+def _handed_over(
+    session: Session, missed: Sequence[Subject], start: Start, log: Log
+) -> TrialOutcome:
+    """Of a refused post: each of its requests is posted now, and each send comes to a good end."""
+    for each in (renewed(session, subject, log) for subject in missed):
+        is_send = each.sort is Sort.SEND
+        posted = (Send if is_send else Receive)(session, each, log).posted
+        found = outcome_of(session, each, log)
+        done = found.good or found.done or not is_send
+        if posted is None or posted <= start.event or not done:
+            text = found.sentence if posted is not None and posted > start.event else "not posted"
+            return TrialOutcome(works=False, failure=f"{name_of(session.names, each)}: {text}")
+    return TrialOutcome(works=True)
 
 
 def _waits_again(session: Session, subject: Subject, found: SubjectOutcome, log: Log) -> bool:
@@ -205,6 +236,24 @@ def carry_out(session: Session, lines: Sequence[str]) -> str:
     return ""
 
 
+def _with_threads(
+    session: Session, subject: Subject, start: Start, log: Log
+) -> TrialOutcome | None:
+    """What becomes of the threads after a fix that helps the subject; None if they end well."""
+    if name := _stays_failed(session, subject, log):
+        return TrialOutcome(works=False, failure=f"{name}; a fix does not start it again")
+    ends = side_effect(session, subject, start.event, log)
+    return TrialOutcome(works=False, ends=ends) if ends else None
+
+
+def _stays_failed(session: Session, subject: Subject, log: Log) -> str:
+    """A thread around the subject that has failed, with its line; empty if none has."""
+    around = _around(session, subject, log)
+    failed = (p for p in programs_of(session.world) if p.state is ProgramState.FAILED)
+    return next((f"{session.names.of(p.thing)} has failed in line {p.line.number}" for p in failed
+                 if p.thing in around), "")  # fmt: skip
+
+
 _WAITS = (Sort.PROGRAM, Sort.CQ, Sort.CALL)
 
 
@@ -263,7 +312,7 @@ def _is_repeated(session: Session, subject: Subject, log: Log) -> bool:
 
 def _threads(session: Session, subject: Subject, event: int, log: Log) -> Iterator[str]:
     """Threads that failed since an event, and those around the subject that wait on."""
-    around = log.component_of(renewed(session, subject, log).thing)  # the fix may create it again
+    around = _around(session, subject, log)
     for program in programs_of(session.world):
         line = f"line {program.line.number}: {program.line.text}"
         failed = log.about(Kind.PROGRAM_FAILED, program.thing)[-1:]
