@@ -66,11 +66,8 @@ def sink_overwritten(case: Case) -> Finding:
         if _concerns(case, each.piece, each.sink):
             where = words_for(case.session, case.node, each.piece) or f"{each.piece[0]:#x}"
             ended = each.sink.ended
-            over = (
-                [fact("that request completed, and may have overwritten these bytes", ended)]
-                if ended
-                else []
-            )
+            over = ([fact("that request completed, and may have overwritten these bytes", ended)]
+                    if ended else [])  # fmt: skip
             return fail(
                 fact(f"the program wrote {where}", each.event), _posted(case, each.sink), *over,
                 cure=Fix(program="write into a buffer before the post or after its completion"),
@@ -199,11 +196,9 @@ def atomic_mixed(case: Case, content: Content) -> Finding:
     undone = [atomic for atomic in changes if atomic.touch.event < writes[-1].event][-1]
     where = words_for(case.session, case.node, writes[-1].piece)
     name = name_of(case.names, undone.message.subject)
-    return warn(
-        fact(f"the program wrote {where}, a word of atomics", writes[-1].event),
-        fact(f"this overwrote the result of {name}", undone.touch.event),
-        cure=_atomic_mixed_cure(case, undone),
-    )
+    return warn(fact(f"the program wrote {where}, a word of atomics", writes[-1].event),
+                fact(f"this overwrote the result of {name}", undone.touch.event),
+                cure=_atomic_mixed_cure(case, undone))  # fmt: skip
 
 
 def _atomic_mixed_cure(case: Case, undone: Atomic) -> Fix | None:

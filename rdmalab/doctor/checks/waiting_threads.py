@@ -64,9 +64,11 @@ def _circle(waits: ThreadWait, before: list[ThreadWait]) -> list[ThreadWait]:
 
 
 def _on_queues(case: Case) -> ThreadWait | None:
-    """The wait of a thread for a completion."""
+    """The wait of a thread for a completion; None where its condition is about bytes."""
     waits = thread_wait(case)
-    return waits if waits is not None and waits.cqs else None
+    if waits is None or watched(case.session, waits.program.line.question) is not None:
+        return None
+    return waits if waits.cqs else None
 
 
 @check("nothing-outstanding", waits=_on_queues)
@@ -75,12 +77,14 @@ def nothing_outstanding(case: Case, waits: ThreadWait) -> Finding:
     cqs = [case.world.find(thing, CompletionQueue) for thing in waits.cqs]
     if any(cq.cqes for cq in cqs):
         return ok("a completion is on a queue that it looks at")
+    if waits.unposted or waits.silent or waits.refuted:
+        return ok("it waits for a request that was not posted, was not signaled, or has failed")
     if waits.outstanding:
         return ok(f"{case.qp_name(waits.outstanding[0])} has work outstanding")
     evidence = [_last_post(case, qp) for qp in waits.feeding[:3]]
     names = " and ".join(case.names.of(thing) for thing in waits.cqs)
     advice = f"post a signaled send or a receive that completes on {names}, then poll"
-    if waits.took_the_last:
+    if waits.took_the_last and not waits.serves:
         evidence, advice = [*waits.own_poll(), *evidence], waits.one_poll_each()
     return (wait if waits.serves else fail)(
         *(evidence or [fact(f"no queue pair completes on {names}")]), waits.words(),
@@ -98,8 +102,11 @@ def _last_post(case: Case, qp: QueuePair) -> Evidence:
         name = f"{name} and {case.names.of(srq)}"
         posts += case.log.about(Kind.SRQ_POSTED, srq)
     if not posts:
-        since = f" since event {case.log.begins}" if case.log.begins else ""
-        return fact(f"nothing was posted on {name}{since}")
+        older = qp.sq.posted + qp.source.posted
+        if older:  # the log no longer has them
+            before = f"before event {case.log.begins}, where the log begins"
+            return fact(f"{fmt.count(older, 'work request')} posted on {name}, all {before}")
+        return fact(f"nothing was posted on {name}")
     over = "" if qp.comp.serial < qp.sq.posted or qp.source.wqes else ", none outstanding"
     many = fmt.count(len(posts), "work request")
     return fact(f"{many} posted on {name}{over}; the last one here", max(map(event_of, posts)))
@@ -115,7 +122,9 @@ def silent_peer(case: Case, waits: ThreadWait) -> Finding:
         return ok("no receive of it waits for a message")
     qp = next((qp for qp in listening if undelivered.is_quiet(case, qp)), None)
     peer = peer_of(case.world, qp) if qp is not None else None
-    if qp is None or peer is None:
+    end = {(peer.node, peer.number)} if peer is not None else set()
+    later = any(thread_waits.is_to_post(case, each, end) for each in waits.providers)
+    if qp is None or peer is None or later:
         return ok("its peer may still send")
     receives = fmt.count(len(qp.source.wqes), "receive")
     length = qp.source.wqes[0].length
@@ -131,18 +140,20 @@ def silent_peer(case: Case, waits: ThreadWait) -> Finding:
 def condition_false(case: Case, waits: ThreadWait) -> Finding:
     """FAIL of a thread that waits at rest for a condition that is false."""
     question = waits.program.line.question
-    if question is None or waits.program.state is not ProgramState.WAITING:
+    unposted = waits.unposted
+    if question is None or not (waits.program.state is ProgramState.WAITING or unposted):
         return NA
     for thing in case.log.component_of(waits.thing):
         if thing.noun is Noun.QP and waits_without_limit(case.world.find(thing, QueuePair)):
             return ok(f"{case.names.of(thing)} retries a request, and what follows it waits")
-    values = [
-        fact(f"{render(asked_fact)} is {_value(case.session.ask(asked_fact))}")
-        for asked_fact in facts(question)
-    ]
+    values = [fact(f"{render(asked_fact)} is {_value(case.session.ask(asked_fact))}")
+              for asked_fact in facts(question)]  # fmt: skip
     change = f"let a message, a call or a thread make {render(question)} true"
+    if unposted:
+        change = "wait for the wr_id of a request that is posted"
     return fail(
-        *values, *_written_by(case, question), *thread_waits.unread_events(case), waits.words(),
+        *unposted, *values, *_written_by(case, question), *thread_waits.unread_events(case),
+        waits.words(),
         cure=Fix(program=f"{change}, or do not wait for it in {waits.name}"), since=waits.since(),
     )  # fmt: skip
 
@@ -160,11 +171,9 @@ def _written_by(case: Case, question: Node) -> list[Evidence]:
         return [fact(f"{log.who(event)} wrote {where}", event) for event in host]
     own = [each.event for each in written_over(log, node) if each.came == came][-1:]
     under_way = "had written them while that was under way"
-    return [
-        fact(f"{name_of(case.names, came.message.subject)} wrote {where}", came.event),
-        *(fact(f"{log.who(event)} {under_way}", event) for event in own),
-        *(fact(f"{log.who(event)} wrote them again", event) for event in host),
-    ]
+    return [fact(f"{name_of(case.names, came.message.subject)} wrote {where}", came.event),
+            *(fact(f"{log.who(event)} {under_way}", event) for event in own),
+            *(fact(f"{log.who(event)} wrote them again", event) for event in host)]  # fmt: skip
 
 
 def _value(value: object) -> str:

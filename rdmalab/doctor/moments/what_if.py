@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.log import Log
+from rdmalab.doctor.evidence.made_good import Repeats
 from rdmalab.doctor.evidence.messages import meet, piece_of, unanswered
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.subject import Sort, Subject, name_of
@@ -116,7 +117,7 @@ class Start:
 
 def _came_of(session: Session, subject: Subject, start: Start, log: Log) -> TrialOutcome:
     if subject.sort is Sort.CALL:
-        return _unblocked(session, subject, start)
+        return _unblocked(session, subject, start, log)
     if subject.sort is Sort.BYTES:
         return _brought(session, log, subject, start.event)
     found = outcome_of(session, renewed(session, subject, log), log)
@@ -137,11 +138,20 @@ def _waits_again(session: Session, subject: Subject, found: SubjectOutcome, log:
     return taken and not _left_in_err(session, subject)
 
 
-def _unblocked(session: Session, subject: Subject, start: Start) -> TrialOutcome:
-    """Of a call that would block: an event is pending now, or nothing is left to be polled."""
+def _unblocked(session: Session, subject: Subject, start: Start, log: Log) -> TrialOutcome:
+    """Of a refused post: all its requests were posted.
+
+    Of one that would block: an event is pending now, or nothing is left to be polled.
+    """
     channel = _awaited_channel(session, subject)
     if channel is None:
-        return TrialOutcome(works=True)
+        calls = [c for c in log.refused() if c.event == subject.event]
+        left = [
+            call.verb
+            for call in calls
+            if call.verb in posting_calls.POSTS_OF and not Repeats(log, [call]).has(call)
+        ]
+        return TrialOutcome(not left, *(f"{verb} is not made again" for verb in left[:1]))
     pending = bool(session.world.find(channel, CompChannel).events)
     works = pending or bool(start.on_cq and not _on_cq(session, subject))
     return TrialOutcome(works, "" if works else "no completion event is pending")
