@@ -82,7 +82,7 @@ def _with_flushed(cure: Fix, asked: Case) -> list[Fix]:
 def _leaving_out(cure: Fix, more: list[str], left: list[SendWR]) -> Fix:
     """A fix with more lines; its note names what was flushed and is not among them."""
     names = fmt.listed([fmt.wr(wr.wr_id) for wr in left], _MOST_NAMED)
-    text = f"flushed sends that it does not post again: {names}" if left else ""
+    text = f"sends that it does not post again: {names}" if left else ""
     return Fix([*cure.lines, *more], note="; ".join(filter(None, (cure.note, text))))
 
 
