@@ -84,6 +84,8 @@ def _rows(
     for cause in [*examination.report.causes, *examination.report.waits][:1]:
         fact, event = (*cause.finding.evidence, (cause.check.row.rule, None))[0]
         yield Row(RowPart.NEXT, named(cause.name, fact), "  cause  ", event)
-    explain = "".join(f" · explain {status}" for _, status in ended.failed[:1])
     asked = "why" if is_only else f"why {examination.report.name}"
-    yield Row(RowPart.NEXT, f"{asked} (evidence, tested fix){explain}", "  next   ")
+    offers = [] if log.session.refusal(asked) else [f"{asked} (evidence, tested fix)"]
+    offers += [f"explain {status}" for _, status in ended.failed[:1]]
+    if offers:
+        yield Row(RowPart.NEXT, " · ".join(offers), "  next   ")

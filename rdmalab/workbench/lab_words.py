@@ -133,7 +133,7 @@ def answer(session: Session, task_id: str, text: Annotated[str, PROSE] = "") -> 
 
     Example: answer b
     Example: answer 2
-    Example: answer see ENOMEM
+    Example: answer cause rnr-infinite
     """
     del session
     return GiveAnswer(task_id, text)
