@@ -176,3 +176,43 @@ def test_of_a_fix_after_a_teardown_the_line_is_shown_that_changes_something() ->
     remedy = why(lab, "A.qp0.wr[8]").remedy
     assert remedy is not None
     assert "works: connect A.qp0 B.qp0" in remedy.cure.program
+
+
+def test_a_fix_with_a_reset_posts_again_what_waited_behind_the_request() -> None:
+    read = "post_send A.qp0 wr_id=1 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED"
+    write = "post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[8:16] remote=B.mr0[64] flags="
+    lab = posted(pair("fault drop B->A nth=1", use="use rc_pair timeout=0"),
+                 read, f"{write}SIGNALED|FENCE")  # fmt: skip
+    apply(lab)
+    assert lab.look("A.cq0.total(status=SUCCESS)") == 2
+
+
+def test_a_fix_of_an_unsignaled_send_does_not_bring_a_completion() -> None:
+    lab = posted(pair(), "post_send A.qp0 wr_id=5 opcode=SEND sg=A.mr0[0:64]")
+    remedy = why(lab, "A.qp0.wr[5]").remedy
+    assert remedy is not None
+    assert not remedy.works
+    assert "not signaled" in remedy.ends
+
+
+def test_a_fix_of_a_call_does_not_revive_its_program() -> None:
+    fill = ("loop 20; post_send A.qp0 wr_id=5 opcode=RDMA_WRITE sg=A.mr0[0:4] remote=B.mr0[64]; "
+            "sleep 5us; end")  # fmt: skip
+    lab = pair(f"program A.tx lines={{{fill}}}", use="use rc_pair max_send_wr=8")
+    assert lab.look("A.tx.state == FAILED")
+    for question in ("", "ENOMEM"):
+        remedy = why(lab, question).remedy
+        assert remedy is not None
+        assert not remedy.works
+        assert "A.tx has failed in line 2" in remedy.ends
+
+
+def test_a_failure_of_a_shared_receive_is_over_once_its_queue_pair_works_again() -> None:
+    lab = posted(
+        pair("post_srq_recv B.srq0 wr_id=1 sg=B.mr0[512:576]", use="use srq_pair"),
+        "post_send A.qp1 wr_id=1 opcode=SEND sg=A.mr0[0:256] flags=SIGNALED",
+    )
+    assert why(lab).slug == "loc-len"
+    apply(lab)
+    assert lab.look("A.cq0.total(status=SUCCESS)") == 1
+    assert not why(lab).is_trouble

@@ -4,6 +4,7 @@ Objects: refused calls that name it, requests that name its key.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from rdmalab.command import New, Noun, Ref, Thing
 from rdmalab.doctor.case import Case
@@ -67,7 +68,8 @@ def _failed(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     for node, number in sorted(dict.fromkeys(where)):
         thing = Thing(Noun.QP, node, number)
         for event, subject in failed_lives(log, thing)[-1:] if wanted(thing) else ():
-            if not is_repaired(session, log, subject, event):
+            # of a shared receive it is the queue pair that took it which failed
+            if not is_repaired(session, log, replace(subject, thing=thing), event):
                 yield subject
 
 

@@ -147,7 +147,7 @@ def _misdirected(
     again = (commands.again(case, qp, wqe.wr, meant, after_reset=False, **changed) if qp is not None
              else [])  # fmt: skip
     return fail(
-        fact(f"it was posted to {name}, which has no receive; {right} has one", send.posted),
+        fact(f"it was sent to {name}, which has no receive; {right} has one", send.posted),
         *(fact(f"{target.node} dropped it", row.event) for row in came[-1:]),
         fact(f"{name} has number {target.number:#x} on {target.node}, "
              f"{right} {meant.number:#x} on {meant.node}"),
