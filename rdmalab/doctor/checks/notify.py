@@ -277,10 +277,10 @@ def async_never(case: Case, waits: ThreadWait) -> Finding:
         advice = f"carry out {later.text} without the wait: nothing raises an event"
     elif unarmed := next(_unarmed(case), None):
         advice = f"arm the limit before the wait: modify_srq {case.names.of(unarmed)} srq_limit=N"
-    return fail(
-        *_never_raised(case), *own, waits.words(), _last_raised(case, waits),
-        cure=Fix(program=advice), since=waits.since(),
-    )  # fmt: skip
+    found, last = [*_never_raised(case), *own, waits.words()], _last_raised(case, waits)
+    is_late = case.log.who(last.event or 0) == waits.name  # the thread itself has read it
+    return fail(*([last, *found] if is_late else [*found, last]), cure=Fix(program=advice),
+                since=waits.since())  # fmt: skip
 
 
 def _never_raised(case: Case) -> Iterator[Evidence]:
