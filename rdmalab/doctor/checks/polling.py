@@ -157,7 +157,7 @@ def _polls_too_often(case: Case, waits: ThreadWait) -> bool:
     """
     left = waits.outstanding or waits.providers or 0 in waits.program.loops
     silent = waits.silent or any(done_unsignaled(case.log, qp) for qp in waits.feeding)
-    sleeps = thread_waits.event_waiter(case) is not None
+    sleeps = waits.program.wants is not None or thread_waits.event_waiter(case) is not None
     return not (left or silent or sleeps or waits.unposted or waits.refuted)
 
 

@@ -129,9 +129,11 @@ def silent_peer(case: Case, waits: ThreadWait) -> Finding:
     receives = fmt.count(len(qp.source.wqes), "receive")
     length = qp.source.wqes[0].length
     lines = [some_message(case, peer, length)] if peer.state is QPState.RTS else []
+    sends = peer.sq.posted or case.log.about(Kind.SEND_POSTED, peer.thing)
+    sent = _last_post(case, peer) if sends else fact(f"{case.qp_name(peer)} has sent nothing")
     return (wait if waits.serves else fail)(
         fact(f"{receives} posted on {case.qp_name(qp)}, and no message has come for it"),
-        _last_post(case, peer), waits.words(), *thread_waits.unread_events(case),
+        sent, waits.words(), *thread_waits.unread_events(case),
         cure=Fix(lines) if lines else None, since=waits.since(),
     )  # fmt: skip
 
@@ -168,12 +170,27 @@ def _written_by(case: Case, question: Node) -> list[Evidence]:
     host = [event for r in log.of(Kind.HOST_WROTE, node)
             if (event := event_of(r)) > since and meet([piece], [piece_of(r)])][-1:]  # fmt: skip
     if came is None:
-        return [fact(f"{log.who(event)} wrote {where}", event) for event in host]
+        return [*(fact(f"{log.who(event)} wrote {where}", event) for event in host),
+                *_beside(case, node, piece)]  # fmt: skip
     own = [each.event for each in written_over(log, node) if each.came == came][-1:]
     under_way = "had written them while that was under way"
     return [fact(f"{name_of(case.names, came.message.subject)} wrote {where}", came.event),
             *(fact(f"{log.who(event)} {under_way}", event) for event in own),
             *(fact(f"{log.who(event)} wrote them again", event) for event in host)]  # fmt: skip
+
+
+def _beside(case: Case, node: str, piece: Piece) -> list[Evidence]:
+    """Evidence on the last message that wrote other bytes of the region."""
+    regions = [(mr.addr, mr.length) for mr in case.world.nodes[node].mrs.items.values()
+               if mr.addr <= piece[0] < mr.addr + mr.length]  # fmt: skip
+    wrote = [r for r in case.log.of(Kind.MEMORY_WRITTEN, node) if meet(regions, [piece_of(r)])]
+    other = piece_of(wrote[-1]) if wrote else piece
+    came = last_arrival(case.log, node, other)
+    if came is None:
+        return []
+    name, there = name_of(case.names, came.message.subject), words_for(case.session, node, other)
+    return [fact(f"no message wrote {words_for(case.session, node, piece)}; {name} wrote {there}",
+                 came.event)]  # fmt: skip
 
 
 def _value(value: object) -> str:
