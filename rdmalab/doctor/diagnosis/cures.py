@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from rdmalab.doctor.case import Case, Session, Sort, Subject
 from rdmalab.doctor.evidence.finding import Fix
-from rdmalab.doctor.evidence.posting_calls import not_posted
 from rdmalab.doctor.fixes.recovery import reposted, sends_taken
 from rdmalab.doctor.fixes.reposting import repost_flushed
 from rdmalab.doctor.moments.future import undone_trial
@@ -74,9 +73,7 @@ def _proved(session: Session, cure: Fix, asked: Case) -> Fix:
 
 def _measure(asked: Case, subject: Subject) -> Subject:
     """The subject that a fix must repair: the work or thread asked about, else the cause's."""
-    if asked.program is not None and asked.asked:
-        return asked.subject
-    if asked.call is not None and not_posted(asked.log, asked.call):
+    if (asked.program is not None or asked.call is not None) and asked.asked:
         return asked.subject
     work = asked.asked and asked.subject.sort in (Sort.SEND, Sort.RECV)
     posted = asked.subject.serial >= 0 or subject.sort is Sort.CALL
@@ -119,7 +116,8 @@ def _candidates(report: Report, asked: Subject) -> list[_Candidate]:
     """
     roots = _with_cure(report.causes)
     if not roots:
-        beside = _with_cure((*report.stations, *report.warnings, *report.waits))
+        beside = _with_cure([*report.stations, *(() if report.causes else
+                                                 (*report.warnings, *report.waits))])  # fmt: skip
         return [(cure, cause.subject, cause.check.slug) for cause, cure in beside]
     (first, cure), *others = roots[:MOST_CURES]
     if first is not report.causes[0]:

@@ -91,7 +91,7 @@ class Repeats:
     def has(self, call: Call) -> bool:
         """Whether the same was asked of the same thing, or under the same name, and done.
 
-        Of a batch: whether all its work requests were posted since, not whether another was.
+        Of a list or a batch: whether all its work requests were posted since, not another one.
         """
         if (batch := closed_by(self._log, call)) is not None:
             posts = self._log.about(Kind.SEND_POSTED, batch.thing)

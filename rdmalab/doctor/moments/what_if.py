@@ -67,7 +67,7 @@ def attempt(
     log = log or Log(session)
     without_ns = _good_end_ns(session, subject, log)
     with undone_trial(session):
-        start = Start(session, subject)
+        start = Start(session, subject, log)
         if failure := carry_out(session, lines):
             return TrialOutcome(works=False, failure=failure)
         session.history.run(MOST_EVENTS, session.world.now_ns + LONG_WAIT_NS)
@@ -105,12 +105,18 @@ def _left_in_err(session: Session, subject: Subject) -> str:
 
 
 class Start:
-    """Counts before a trial: the event, the newest record, a program's line, the completions."""
+    """Facts before a trial: the event, the newest record, a program's line, the completions.
 
-    def __init__(self, session: Session, subject: Subject) -> None:
+    silent: the subject is a send that waits, and is to have no completion.
+    """
+
+    def __init__(self, session: Session, subject: Subject, log: Log) -> None:
         self.event = session.world.event
         self.record = session.world.trace.latest
         self.on_cq = _on_cq(session, subject)
+        wqe = Send(session, subject, log).wqe if subject.sort is Sort.SEND else None
+        waits = outcome_of(session, subject, log).kind is Status.PENDING
+        self.silent = waits and wqe is not None and not wqe.signaled
         program = _program(session, subject)
         self.line = program.line.number if program is not None else 0
 
@@ -126,6 +132,8 @@ def _came_of(session: Session, subject: Subject, start: Start, log: Log) -> Tria
     works = found.good or found.done or _waits_again(session, subject, found, log)
     if works and subject.sort is Sort.SEND and _is_lost(session, subject, log):
         return TrialOutcome(works=False, failure="it ends with SUCCESS, but is lost again")
+    if start.silent and found.done and not found.good:
+        return TrialOutcome(works=False, ends="it has no completion, as it is not signaled")
     if subject.sort is Sort.PROGRAM and found.kind is Status.PENDING:
         works = passes_line(session, subject.thing, start.line, start.record)
     return TrialOutcome(works, "" if works else found.sentence)
@@ -316,10 +324,11 @@ def _threads(session: Session, subject: Subject, event: int, log: Log) -> Iterat
     for program in programs_of(session.world):
         line = f"line {program.line.number}: {program.line.text}"
         failed = log.about(Kind.PROGRAM_FAILED, program.thing)[-1:]
+        name = session.names.of(program.thing)
         if failed and rec.event_of(failed[0]) > event:
-            yield f"{session.names.of(program.thing)} fails in {line}"
+            yield f"{name} fails in {line}"
         over = program.state in (ProgramState.DONE, ProgramState.FAILED)
         if over or 0 in program.loops:
             continue
         if program.thing in around and log.rests(program.thing):
-            yield f"{session.names.of(program.thing)} still waits in {line}"
+            yield f"{name} still waits in {line}"
