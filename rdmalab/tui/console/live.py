@@ -162,8 +162,8 @@ class LivePrompt:
     def feed(self, presses: list[KeyPress]) -> None:
         """Send key presses to the prompt.
 
-        A lone Esc closes the menu, and ends a search. It does not begin Alt and a letter: Textual has
-        decided that before, by the delay of the terminal (ESCDELAY).
+        A lone Esc closes the menu, and ends a search. It does not begin Alt and a letter: Textual
+        has decided that before, by the delay of the terminal (ESCDELAY).
         """
         is_escape = [each.key for each in presses] == [Keys.Escape]
         if is_escape and not self.session.app.layout.is_searching:
