@@ -8,7 +8,7 @@ import click
 from rdmalab.cli.program import Exit, program, tell, with_own_profile, write
 from rdmalab.cli.scenarios import opened, played, required_error, verdict
 from rdmalab.export import FORMATS, PROGRAMS, format_called
-from rdmalab.export.texts import TEXTS
+from rdmalab.export.texts import HELP_ROWS, TEXTS
 from rdmalab.shell.streams import print_octets
 
 if TYPE_CHECKING:
@@ -19,9 +19,16 @@ _STANDARD_OUTPUT = "-"
 _AS_TEXT = "text"
 _FORMS = (*FORMATS, _AS_TEXT, *TEXTS)
 _DRAWN_WIDTH = 100  # columns
+_HELP = f"""Run a scenario, and write its frames, its ladder, a recording of it or a program.
+
+{HELP_ROWS} text: the ladder as `show wire` prints it.
+
+A ladder has the packets after the setup. A file of the same kind is replaced, any other file is
+not; text is never replaced. If the scenario fails, what happened up to there is written.
+"""
 
 
-@program.command()
+@program.command(help=_HELP)
 @click.argument("form", type=click.Choice(_FORMS), metavar="|".join(_FORMS))
 @click.argument("path", metavar="SCENARIO")
 @click.option(
@@ -33,14 +40,7 @@ _DRAWN_WIDTH = 100  # columns
 )
 @with_own_profile
 def export(*, form: str, path: str, output: str, profile: str | None) -> int:
-    """Run a scenario, and write its frames, its ladder, a recording of it or a program.
-
-    pcapng: every frame that left a port, for Wireshark and tshark. svg, text, mermaid: the packets
-    after the setup as a ladder. cast: lines and events in virtual time, for asciinema. c, pyverbs:
-    a program that makes the same calls, and checks that what comes of them is the same. A file of
-    the same kind is replaced, any other file is not; text is never replaced. If the scenario fails,
-    what happened up to there is written.
-    """
+    """Run a scenario and write what it shows."""
     from rdmalab.workbench.files import Exported
 
     if output == _STANDARD_OUTPUT and form in FORMATS and sys.stdout.isatty():

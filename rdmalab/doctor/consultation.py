@@ -15,6 +15,7 @@ from rdmalab.doctor.diagnosis.cures import as_allowed
 from rdmalab.doctor.diagnosis.diagnose import followed, report_of, unique
 from rdmalab.doctor.diagnosis.examination import Examination, as_at_event, best_of, report_of_now
 from rdmalab.doctor.diagnosis.plain import plain, well
+from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.doctor.facts.undelivered import for_bytes
 from rdmalab.doctor.moments.moments import (
     Moment,
@@ -46,12 +47,21 @@ def consult(session: Session, question: Node | None = None, at: MomentWord | Non
     question = normalised(session, log, question)
     is_plain = question is None or str(question) in session.world.nodes
     report = (plain if is_plain else _pointed)(session, log, question)
+    if question is None and not report.is_trouble and session.unanswered:
+        return _of_programs(session) or report
     report.question = render(question) if question is not None else ""
     report.applies = not session.refusal("apply")
     report.remedy = as_allowed(session, report.remedy)
     events = {row.event for row in report.rows if row.event is not None}
     report.callers = {event: text for event in events if (text := session.caller_of(event))}
     return report
+
+
+def _of_programs(session: Session) -> Report | None:
+    """The wait of a program of the host that never ends, or other trouble; None: there is none."""
+    reports = [consult(session, question) for question in session.unanswered]
+    reports.sort(key=lambda report: report.outcome.kind is not Status.NEVER)
+    return next((report for report in reports if report.is_trouble), None)
 
 
 def cause(session: Session, what: Sequence[Any], keys: Mapping[str, Any]) -> str:

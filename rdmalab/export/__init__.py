@@ -12,8 +12,19 @@ if TYPE_CHECKING:
     from rdmalab.session.names import Names
     from rdmalab.world.world import World
 
-FORMATS = ("pcapng",)
-PROGRAMS = ("c", "pyverbs")
+# Each with its sentence in the help of `export`, at the prompt and on the command line.
+FORMATS = {
+    "pcapng": "for Wireshark and tshark, every frame that left a port, on the interface of its "
+    "node, in virtual time; a comment names its event, its work request and its fate. Packets of "
+    "InfiniBand ports have link type 247; a tshark that does not know this number reads them as "
+    "USER0 with the dissector infiniband. tshark calls a SEND below 16 bytes malformed, because it "
+    "reads the payload as RPC over RDMA: start it with `--disable-protocol rpcordma`."
+}
+PROGRAMS = {
+    "c": "a program for two devices, which makes the same calls and checks that all comes as here; "
+    "a fault or a setting of the cable is no call of a program, and is refused.",
+    "pyverbs": "the same program in Python.",
+}
 """Languages in which a session is written as a program: modules NAME.program."""
 
 

@@ -1,18 +1,23 @@
 """Exports that are texts: what each writes of a session, and what recognises such a file."""
 
 from collections.abc import Callable
+from textwrap import fill
 from typing import TYPE_CHECKING, NamedTuple
 
-from rdmalab.export import PROGRAMS, program_in
+from rdmalab.export import FORMATS, PROGRAMS, program_in
 
 if TYPE_CHECKING:
     from rdmalab.session.session import Session
 
 
 class TextExport(NamedTuple):
-    """kind: what the file is called. write: its text, of a session, a title and a first record."""
+    """kind: what the file is called. write: its text, of a session, a title and a first record.
+
+    help: its sentence in the help of `export`.
+    """
 
     kind: str
+    help: str
     write: "Callable[[Session, str, int], str]"
     is_one: Callable[[bytes], bool]
 
@@ -53,15 +58,25 @@ def _program(language: str) -> TextExport:
         return program_in(language).write(session, title)
 
     return TextExport(
-        "exported program", write, lambda octets: program_in(language).is_program(octets)
+        "exported program",
+        PROGRAMS[language],
+        write,
+        lambda octets: program_in(language).is_program(octets),
     )
 
 
-DRAWINGS = ("svg", "mermaid")
 TEXTS: dict[str, TextExport] = {
-    "svg": TextExport("drawing", _svg, lambda octets: b"<svg" in octets[:200]),
-    "mermaid": TextExport("diagram", _mermaid, _is_mermaid),
-    "cast": TextExport("recording", _cast, _is_cast),
+    "svg": TextExport(
+        "drawing", "the packets as a ladder.", _svg, lambda octets: b"<svg" in octets[:200]
+    ),
+    "mermaid": TextExport("diagram", "the same ladder for Markdown.", _mermaid, _is_mermaid),
+    "cast": TextExport(
+        "recording", "lines and events in virtual time, for asciinema.", _cast, _is_cast
+    ),
     **{language: _program(language) for language in PROGRAMS},
 }
 """By the word of `export`."""
+
+_SENTENCES = FORMATS | {name: text.help for name, text in TEXTS.items()}
+HELP_ROWS = fill(" ".join(f"{name}: {each}" for name, each in _SENTENCES.items()), 100)
+"""The sentences of all words of `export`."""

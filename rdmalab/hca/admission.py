@@ -11,7 +11,7 @@ from rdmalab.hca.port import FULL_MEMBER, share_partition
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.responder import execute
 from rdmalab.spec.limits import PortState
-from rdmalab.spec.opcodes import OPCODES
+from rdmalab.spec.opcodes import OPCODES, Opcode
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.work import WORK
 from rdmalab.wire.packet import Flow, LidFlow, Packet, is_multicast
@@ -57,13 +57,8 @@ def _misled(hca: Adapter, flow: Flow) -> str | None:
     return None if mine else "wrong-address"
 
 
-def at_qp(qp: QueuePair | None, packet: Packet) -> str | None:
-    """The reason to drop a packet at the QP; None if it exists, is ready and the packet is its
-    peer's.
-    """
-    row = OPCODES[packet.opcode]
-    if qp is None:
-        return "wrong-qpn"
+def at_qp(qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+    """The reason to drop a packet at the QP; None if it is ready and the packet is its peer's."""
     # An opcode of another transport is dropped: RC packets to a UC QP end in RETRY_EXC_ERR.
     if row.service is not qp.service or (row.request and not qp.transport.receives):
         return "wrong-type"

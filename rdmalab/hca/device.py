@@ -120,22 +120,28 @@ class Hca(Adapter):
             self._receive_for_group(packet)
             return
         qp = self.qps.items.get(number)
-        if reason := admission.at_port(self, packet) or admission.at_qp(qp, packet):
-            self.drop(qp, packet, reason)
-            if qp is not None and qp.alternate is not None:
-                migration.refuse(self, qp, packet, reason)
+        reason = admission.at_port(self, packet)
+        if reason is not None or qp is None:
+            self._drop(qp, packet, reason or "wrong-qpn")
             return
-        assert qp is not None
+        row = OPCODES[packet.opcode]
+        if (reason := admission.at_qp(qp, packet, row)) is not None:
+            self._drop(qp, packet, reason)
+            return
         self.trace.record(_RECEIVED, self.node, number, packet)
         if qp.alternate is not None:
             migration.follow(self, qp, packet)
-        row = OPCODES[packet.opcode]
         if row.request:
             if not qp.resp.received_any:
                 responder.mark_established(self, qp)
             responder.RECEIVE[row.service](self, qp, packet, row)
         else:
             completer.receive(self, qp, packet)
+
+    def _drop(self, qp: QueuePair | None, packet: Packet, reason: str) -> None:
+        self.drop(qp, packet, reason)
+        if qp is not None and qp.alternate is not None:
+            migration.refuse(self, qp, packet, reason)
 
     def receive_frame(self, frame: Frame, now_ns: int) -> None:
         """Deliver a non-RoCE frame."""
@@ -149,12 +155,12 @@ class Hca(Adapter):
             self.drop(None, packet, reason)
             return
         for number in members:
-            qp = self.qps.items[number]
-            if reason := admission.at_qp(qp, packet):
+            qp, row = self.qps.items[number], packet.opcode_row
+            if reason := admission.at_qp(qp, packet, row):
                 self.drop(qp, packet, reason)
             else:
                 self.trace.record(_RECEIVED, self.node, number, packet)
-                responder.RECEIVE[packet.opcode_row.service](self, qp, packet, packet.opcode_row)
+                responder.RECEIVE[row.service](self, qp, packet, row)
 
     # ------------------------------------------------------------------ where engines meet
     def go_back(self, qp: QueuePair, reason: str) -> None:

@@ -74,7 +74,13 @@ class Memory:
         offset = addr & (PAGE - 1)
         if offset + length <= PAGE:
             page = self.pages.get(addr >> _SHIFT)
-            return self._shared(addr, page[offset : offset + length]) if page else _zeros(length)
+            if page is None:
+                return _zeros(length)
+            octets, key = page[offset : offset + length], (addr, length)
+            known = self.reads.get(key)
+            if known is not None and known == octets:
+                return known
+            return self._share(key, octets)
         octets = bytearray(length)
         start = 0
         while start < length:
@@ -86,11 +92,7 @@ class Memory:
             start += count
         return bytes(octets)
 
-    def _shared(self, addr: int, octets: bytearray) -> bytes:
-        key = addr, len(octets)
-        known = self.reads.get(key)
-        if known is not None and known == octets:
-            return known
+    def _share(self, key: tuple[int, int], octets: bytearray) -> bytes:
         if len(self.reads) >= _MOST_READS:
             self.reads.clear()
         found = self.reads[key] = bytes(octets)

@@ -53,16 +53,16 @@ _OF_LABS = ("kind", "id", "rules", "tasks", "solutions")
 ACTIONS = (
     "do", "run", "fault", "checkpoint", "note", "predict", "reveal", "why", "steps", "include",
 )  # fmt: skip
+_ASSERTIONS = ("wire", "expect", "errno", "cause")
 _ONLY_WITH = {
+    **dict.fromkeys((*_ASSERTIONS, "teaches", "id", "name"), ACTIONS[:-2]),
     "within": ("run",), "at": ("do", "fault", "checkpoint"), "choices": ("predict",),
     "errno": ("do", "fault"),
     "repeat": ("do", "fault", "run", "steps"),
-    **dict.fromkeys(("expect", "wire", "teaches", "id", "name"), ACTIONS[:-2]),
     **dict.fromkeys(("cause", "plain", "station", "verdict", "cure", "goal"), ("why",)),
 }  # fmt: skip
 _Lines = Annotated[list[field_types.Sentence], Field(max_length=MAX_ASSERTIONS)]
 _Statements = Annotated[list[field_types.StatementId], Field(min_length=1)]
-_ASSERTIONS = ("errno", "expect", "wire", "cause")
 
 
 class Step(Section):
@@ -161,6 +161,14 @@ class Step(Section):
     @property
     def title(self) -> str:
         return self.id or self.name or ""
+
+    @property
+    def asserted(self) -> list[str]:
+        """Lines of its assertions for a report; a value with its name, `errno EINVAL`."""
+        given = {name: getattr(self, name) for name in _ASSERTIONS}
+        lines = [line for value in given.values() if isinstance(value, list) for line in value]
+        values = {name: value for name, value in given.items() if isinstance(value, str | int)}
+        return lines + [f"{name} {value}" for name, value in values.items()]
 
     @classmethod
     def __get_pydantic_json_schema__(

@@ -7,7 +7,6 @@ from xml.etree import ElementTree as ET
 from pydantic import BaseModel, ConfigDict, Field
 
 from rdmalab.scenario.field_types import FORMAT
-from rdmalab.scenario.model import Document
 from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.reading import read_in
 from rdmalab.scenario.result import ladder_text
@@ -183,10 +182,8 @@ def narration(runner: Runner, result: StepResult) -> list[str]:
     lines += [f"{'':16}on {result.branch}"] if result.branch != before else []
     rows = ladder.rows(world, names, last=None, since=result.first_record)
     lines += [f"{'':16}{visible(ladder_text(row))}" for row in rows]
-    asserted = [*(step.step.wire or ()), *(step.step.expect or ())]
     if result.ok:
-        lines += [f"{'':16}ok  {visible(text)}" for text in asserted]
-        lines += [f"{'':16}ok  errno {step.step.errno}"] if step.step.errno else []
+        lines += [f"{'':16}ok  {visible(text)}" for text in step.step.asserted]
     return lines
 
 
@@ -201,11 +198,6 @@ def _calls(step: PlannedStep) -> list[str]:
 
 
 # --------------------------------------------------------------------------- schemas
-def schema_of_scenario() -> dict[str, Any]:
-    """The JSON Schema of a scenario file, for editors."""
-    return schema_of_file(Document, "scenario")
-
-
 def schema_of_file(model: type[BaseModel], name: str) -> dict[str, Any]:
     """The JSON Schema of a kind of file, for editors."""
     schema = _present(model.model_json_schema())

@@ -71,7 +71,8 @@ class Session:
     have a value. touches: whether the last event may have changed the value of an expression.
     open_copy: opens the same lab without any commands. refusal: why the rules of a lab do not allow
     a line, empty if they do. caller_of: which program of the host called in an event, and where;
-    empty: none. bounds: where every run ends; None: nowhere.
+    empty: none. bounds: where every run ends; None: nowhere. unanswered: what programs of the host
+    wait for without end, as questions; the world itself does not know that they wait.
     """
 
     world: World
@@ -85,6 +86,7 @@ class Session:
     caller_of: Callable[[int], str] = field(init=False)
     max_events: int = MAX_EVENTS
     bounds: RunBounds | None = None
+    unanswered: list[Node] = field(default_factory=list)
     default_node: str = ""
     aliases: Mapping[str, str] = field(init=False)  # short spellings, for a prompt only
     names: Names = field(init=False)

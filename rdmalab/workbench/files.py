@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from rdmalab import disk
 from rdmalab.command import SPOKEN, Facts, Moment, NotUnderstood, OneOf, Range, Recovery, command
 from rdmalab.export import FORMATS, format_called
-from rdmalab.export.texts import TEXTS
+from rdmalab.export.texts import HELP_ROWS, TEXTS
 from rdmalab.grammar.format import render
 from rdmalab.session.history import read_only_visit
 from rdmalab.session.reverse import go_to_moment
@@ -221,21 +221,15 @@ class Written:
         return f"{self.file}: {self.kind} of {fmt.count(self.lines, 'line')}{instead}"
 
 
-@command(Facts(touches_files=True, recovery=Recovery.SKIP))
+@command(Facts(touches_files=True, recovery=Recovery.SKIP, help_rows=HELP_ROWS))
 def export(
     session: Session, what: Annotated[str, OneOf((*FORMATS, *TEXTS))], file: str
 ) -> Exported | Written:
     """Write this session to a file: its frames, a drawing, a recording or a program.
 
-    pcapng: for Wireshark and tshark, every frame that left a port, on the interface of its node, in
-    virtual time; a comment names its event, its work request and its fate. Packets of InfiniBand
-    ports have link type 247; a tshark that does not know this number reads them as USER0 with the
-    dissector infiniband. tshark calls a SEND below 16 bytes malformed, because it reads the payload
-    as RPC over RDMA: start it with `--disable-protocol rpcordma`. svg, mermaid: the packets as a
-    ladder. cast: lines and events in virtual time, for asciinema. c, pyverbs: a program for two
-    devices, which makes the same calls and checks that all comes as here; a fault or a setting of
-    the cable is no call of a program, and is refused. A file of the same kind is replaced, any
-    other file is not.
+    {rows}
+
+    A file of the same kind is replaced, any other file is not.
 
     Example: export c run.c
     """

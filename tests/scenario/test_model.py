@@ -12,8 +12,8 @@ import yaml
 from pydantic import ValidationError
 
 from rdmalab.scenario.files import SUFFIX
-from rdmalab.scenario.model import ACTIONS, Step
-from rdmalab.scenario.report import schema_of_scenario
+from rdmalab.scenario.model import ACTIONS, Document, Step
+from rdmalab.scenario.report import schema_of_file
 from tests.each import each
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +23,7 @@ FILES = sorted((ROOT / "scenarios").rglob(f"*{SUFFIX}"))
 
 @cache
 def checker() -> Any:
-    return jsonschema.Draft202012Validator(schema_of_scenario())
+    return jsonschema.Draft202012Validator(schema_of_file(Document, "scenario"))
 
 
 def valid(document: Any) -> bool:
@@ -31,12 +31,12 @@ def valid(document: Any) -> bool:
 
 
 def test_the_shipped_schema_is_current() -> None:
-    is_current = json.loads(SHIPPED.read_text("utf-8")) == schema_of_scenario()
+    is_current = json.loads(SHIPPED.read_text("utf-8")) == schema_of_file(Document, "scenario")
     assert is_current, "run: rdmalab schema > rdmalab/scenario/scenario-1.json"
 
 
 def test_the_schema_is_one() -> None:
-    jsonschema.Draft202012Validator.check_schema(schema_of_scenario())
+    jsonschema.Draft202012Validator.check_schema(schema_of_file(Document, "scenario"))
 
 
 def keys_without_text(schema: object, path: str = "") -> Iterator[str]:
@@ -53,7 +53,7 @@ def keys_without_text(schema: object, path: str = "") -> Iterator[str]:
 
 
 def test_an_editor_has_a_text_for_every_key() -> None:
-    bare = list(keys_without_text(schema_of_scenario()))
+    bare = list(keys_without_text(schema_of_file(Document, "scenario")))
     assert not bare, (
         f"no text for {bare}: of a field, Field(description=...) in rdmalab/scenario/model.py; of "
         "a device limit, a row of [limit] or [queried_limit] in guide/data/sentences.toml"
@@ -77,7 +77,7 @@ def test_the_schema_refuses(steps: Any) -> None:
 
 def test_every_key_has_a_sentence() -> None:
     """They are what an editor shows."""
-    schema = schema_of_scenario()
+    schema = schema_of_file(Document, "scenario")
     parts = [schema, schema["$defs"]["Link"], schema["$defs"]["Step"]["oneOf"][1]]
     for part in parts:
         for name, field in part["properties"].items():

@@ -15,13 +15,14 @@ from ipaddress import IPv6Address
 from itertools import count
 from socket import AF_INET
 
-from rdmalab.compat.c.calls import Calls, Program
+from rdmalab.compat.c.calls import Calls
+from rdmalab.compat.c.program import Program
 from rdmalab.compat.c.wire import Ask
-from rdmalab.compat.c.words import NOTHING, Answer, Fields
+from rdmalab.compat.c.words import Answer, Fields
 from rdmalab.spec.connections import CmEvent as Event
 from rdmalab.spec.connections import RejectReason
 
-Handler = Callable[["Connections", Program, Ask, bytes], Answer]
+Handler = Callable[["Connections", Program, Ask, bytes], Answer | None]
 HANDLERS: dict[str, Handler] = {}
 UDP_SPACE, IPOIB_SPACE = 0x0111, 0x0002
 UDP_QKEY = 0x01234567
@@ -248,11 +249,10 @@ def _create_id(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Ans
 
 
 @word
-def _destroy_id(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
+def _destroy_id(cm: Connections, program: Program, ask: Ask, _data: bytes) -> None:
     gone = cm.of(program, ask["handle"])
     del cm.ids[gone.number]
     cm.part(gone)
-    return NOTHING
 
 
 @word
@@ -283,18 +283,16 @@ def _resolve_addr(cm: Connections, program: Program, ask: Ask, _data: bytes) -> 
 
 
 @word
-def _resolve_route(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
+def _resolve_route(cm: Connections, program: Program, ask: Ask, _data: bytes) -> None:
     cm.report(cm.of(program, ask["handle"]), Event.ROUTE_RESOLVED)
-    return NOTHING
 
 
 @word
-def _listen(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
+def _listen(cm: Connections, program: Program, ask: Ask, _data: bytes) -> None:
     id_ = cm.of(program, ask["handle"])
     if not id_.source["port"]:
         id_.source = {"family": AF_INET, "port": cm.next_port(), "ip": _MAPPED}
     id_.state = State.LISTENING
-    return NOTHING
 
 
 def _listener(cm: Connections, id_: Id) -> tuple[Id | None, str]:
@@ -337,13 +335,12 @@ def _accept(cm: Connections, program: Program, ask: Ask, data: bytes) -> Answer:
 
 
 @word
-def _establish(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
+def _establish(cm: Connections, program: Program, ask: Ask, _data: bytes) -> None:
     id_ = cm.of(program, ask["handle"])
     if id_.peer is None or id_.peer.state is not State.ACCEPTED:
         raise OSError(errno.EINVAL, "the peer has not accepted")
     id_.state = id_.peer.state = State.CONNECTED
     cm.report(id_.peer, Event.ESTABLISHED)
-    return NOTHING
 
 
 @word
@@ -361,7 +358,7 @@ def _reject(cm: Connections, program: Program, ask: Ask, data: bytes) -> Answer:
 
 
 @word
-def _disconnect(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
+def _disconnect(cm: Connections, program: Program, ask: Ask, _data: bytes) -> None:
     id_ = cm.of(program, ask["handle"])
     if id_.is_datagram:
         raise OSError(errno.EINVAL, "a datagram id has no connection")
@@ -369,26 +366,23 @@ def _disconnect(cm: Connections, program: Program, ask: Ask, _data: bytes) -> An
         if each is not None and each.state in (State.CONNECTED, State.ACCEPTED):
             each.state = State.DISCONNECTED
             cm.report(each, Event.DISCONNECTED)
-    return NOTHING
 
 
 @word
-def _join(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
+def _join(cm: Connections, program: Program, ask: Ask, _data: bytes) -> None:
     """RoCE v2 over IPv4: the GID of a group is its IPv4 address, mapped (cma_iboe_set_mgid)."""
     id_ = cm.of(program, ask["handle"])
     promise = {"qp_num": GROUP_QPN}
     cm.report(id_, Event.MULTICAST_JOIN, gid=ask["group"]["ip"], promise=promise, is_datagram=True)
-    return NOTHING
 
 
 @word
-def _leave(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
+def _leave(cm: Connections, program: Program, ask: Ask, _data: bytes) -> None:
     cm.of(program, ask["handle"])
-    return NOTHING
 
 
 @word
-def _migrate(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
+def _migrate(cm: Connections, program: Program, ask: Ask, _data: bytes) -> None:
     id_, to = cm.of(program, ask["handle"]), cm.channels.get(ask["channel"])
     if to is None:
         raise OSError(errno.EINVAL, "no such event channel")
@@ -400,7 +394,6 @@ def _migrate(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answe
             before.events.remove(each)
         to.events.append(each)
         to.notify()
-    return NOTHING
 
 
 def take_event(cm: Connections, program: Program, number: int) -> tuple[Fields, bytes]:

@@ -119,6 +119,7 @@ class Execution:
         self.calm = 0  # so many looks in a row have found it waiting
         self.limit_s: float | None = None
         self.end_stuck = False
+        self.has_told = False  # how programs that hang are ended, to a person at a terminal
         self.began_s = time.monotonic()
 
     def bound(self, limit_s: float | None, *, end_stuck: bool) -> None:
@@ -168,10 +169,14 @@ class Execution:
         self._start_next(time.monotonic())
         has_happened = self.server.turn(most_s)
         self._collect()
+        self.server.look_outside({self._name(number): self.codes[number] for number in self.codes})
         self._keep_bounds()
         return has_happened
 
     def _keep_bounds(self) -> None:
+        if self.server.trouble.stuck and not (self.end_stuck or self.has_told or self.output):
+            self.has_told = True
+            self.tell("rdmalab: ^C ends the programs; with --end-stuck the lab does it")
         is_over = self.limit_s is not None and time.monotonic() - self.began_s > self.limit_s
         if is_over or (self.end_stuck and self.server.trouble.stuck):
             self._end("the time is over" if is_over else "they hang")
@@ -223,6 +228,10 @@ class Execution:
                           f"{signal.Signals(-code).name}")  # fmt: skip
             if process.pid not in self.server.seen:
                 self.server.excuse()
+            self.server.trouble.ended(self._name(number), self.codes[number])
+
+    def _name(self, number: int) -> str:
+        return Path(self.commands[number].words[0]).name
 
     def _end(self, reason: str) -> None:
         """End what still runs, and what was not started yet."""

@@ -73,7 +73,7 @@ class LivePrograms:
     def before_line(self) -> None:
         """A line of the user may let events happen: they see what the programs have written."""
         if self.is_served:
-            self.calls.publish_all()
+            self.calls.memory.publish_all()
 
     def after_line(self) -> None:
         """Programs get what the events of a line have written and raised."""

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rdmalab.command import Noun, Ref
-from rdmalab.compat.c.calls import EMPTY_POLLS, Calls, Program
+from rdmalab.compat.c.calls import Calls
 from rdmalab.compat.c.page import HOLD_NS
+from rdmalab.compat.c.program import EMPTY_POLLS, Program
 from rdmalab.compat.c.sockets import Connection, Sockets
 from rdmalab.compat.c.source_lines import Caller
 from rdmalab.compat.c.trouble import Trouble
 from rdmalab.compat.c.wire import Ask, Word
-from rdmalab.compat.c.words import HANDLERS, Answer, Call, completion
+from rdmalab.compat.c.words import HANDLERS, NOTHING, Answer, Call, completion
 
 POLLS = ("poll_cq", "start_poll")
 """The words that are served here."""
@@ -83,7 +84,7 @@ class Polls:
     def _completions(self, poll: Poll, queue: Ref) -> Answer:
         if not poll.is_plain:
             call = Call(self.calls, poll.program, poll.node, poll.ask, memoryview(b""))
-            answer = HANDLERS[poll.word.name](call)
+            answer = HANDLERS[poll.word.name](call) or NOTHING
             if not isinstance(answer, bytes):
                 self.trouble.polled(poll.program, poll.node, answer["wc"])
             return answer

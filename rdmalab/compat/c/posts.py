@@ -4,20 +4,15 @@ import errno
 from collections.abc import Callable, Iterator
 
 from rdmalab.command import NotUnderstood, Noun, Ref
-from rdmalab.compat.c.calls import Calls, Program
+from rdmalab.compat.c.calls import Calls
+from rdmalab.compat.c.program import Program
 from rdmalab.compat.c.wire import NO_OPCODE, RECEIVE, SEND, SGE, Ask, Layout, Setter
-from rdmalab.compat.c.words import HANDLERS, NOTHING, Answer, Call, Fields, word
-from rdmalab.spec.work import SendFlags, WROpcode
+from rdmalab.compat.c.words import HANDLERS, Call, Fields, word
+from rdmalab.spec.work import BUILDERS, WORK, SendFlags, WROpcode
 
 __all__ = ["HANDLERS"]  # of all words, with those below
 
-_REMOTE = frozenset({
-    WROpcode.RDMA_WRITE, WROpcode.RDMA_WRITE_WITH_IMM, WROpcode.RDMA_READ,
-    WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD,
-})  # fmt: skip
-_IMMEDIATE = frozenset({WROpcode.SEND_WITH_IMM, WROpcode.RDMA_WRITE_WITH_IMM})
 _HEADER = ("hdr_addr", "hdr_sz", "mss")
-_INVALIDATES = frozenset({WROpcode.SEND_WITH_INV, WROpcode.LOCAL_INV})
 
 
 class _Reader:
@@ -42,7 +37,7 @@ def _sges(calls: Calls, node: str, reader: _Reader, count: int) -> list[Ask]:
     if count * SGE.size > len(reader.octets) - reader.at:
         raise OSError(errno.EINVAL, "the message is too short")
     sges = [reader.record(SGE) for _ in range(count)]
-    calls.publish_sges(node, sges)
+    calls.memory.publish_sges(node, sges)
     return sges
 
 
@@ -62,15 +57,15 @@ def _local(calls: Calls, program: Program, node: str, wr: Ask, reader: _Reader) 
     if wr["send_flags"] & SendFlags.INLINE or wr["setter"] >= Setter.INLINE_DATA:
         for sge in sges:
             octets = bytes(reader.take(sge["length"]))
-            sge["addr"] = calls.lend(program, node, sge["addr"], octets)
+            sge["addr"] = calls.memory.lend(program, node, sge["addr"], octets)
     if wr["hdr_sz"]:
         header = bytes(reader.take(wr["hdr_sz"]))
-        wr["hdr_addr"] = calls.lend(program, node, wr["hdr_addr"], header)
+        wr["hdr_addr"] = calls.memory.lend(program, node, wr["hdr_addr"], header)
     return sges
 
 
 @word
-def _post_send(call: Call) -> Answer:
+def _post_send(call: Call) -> None:
     reader, wrs = _Reader(call.tail), []
     for _ in range(call.ask["count"]):
         wr = reader.record(SEND)
@@ -79,12 +74,12 @@ def _post_send(call: Call) -> Answer:
         named = sges if is_inline else [_named(call.calls, call.node, each) for each in sges]
         wrs.append({"opcode": wr["opcode"], "sg": named, **_operands(wr)})
     call.perform("post_send", qp=call.ref(Noun.QP), wr=wrs)
-    return NOTHING
 
 
 def _operands(wr: Fields) -> Ask:
     """The members of `ibv_send_wr` that mean something by its opcode, without those that are 0."""
-    opcode = wr["opcode"]
+    row = WORK.get(wr["opcode"])
+    reads = row.reads if row is not None else frozenset()
     found = {
         "wr_id": wr["wr_id"], "flags": wr["send_flags"], "ah": wr["ah"],
         "remote_qpn": wr["remote_qpn"], "remote_qkey": wr["remote_qkey"],
@@ -92,15 +87,14 @@ def _operands(wr: Fields) -> Ask:
         "mss": wr["mss"], "hdr_sz": wr["hdr_sz"], "hdr_addr": wr["hdr_addr"],
     }  # fmt: skip
     found = {name: value for name, value in found.items() if value}
-    if opcode in _REMOTE and not wr["ah"]:
-        found |= {"remote_addr": wr["remote_addr"], "rkey": wr["rkey"]}
-    if opcode in _IMMEDIATE:
+    if "rkey" in reads and not wr["ah"]:
+        found |= _target(wr)
+    if "imm_data" in reads:
         found["imm_data"] = wr["imm_data"]
-    if opcode in _INVALIDATES:
+    if "invalidate_rkey" in reads:
         found["invalidate_rkey"] = wr["imm_data"]
-    if opcode == WROpcode.BIND_MW:
-        found |= {"mw": wr["mw"], "mw_rkey": wr["bind_rkey"], "bind_mr": wr["bind_mr"] or None}
-        found |= {f"bind_{name}": wr[f"bind_{name}"] for name in ("addr", "length", "access")}
+    if "bind_mr" in reads:
+        found |= _bind(wr)
     return found
 
 
@@ -114,49 +108,41 @@ def _receives(calls: Calls, node: str, count: int, tail: memoryview) -> list[Ask
 
 
 @word
-def _post_recv(call: Call) -> Answer:
+def _post_recv(call: Call) -> None:
     wrs = _receives(call.calls, call.node, call.ask["count"], call.tail)
     call.perform("post_recv", qp=call.ref(Noun.QP), wr=wrs)
-    return NOTHING
 
 
 @word
-def _post_srq_recv(call: Call) -> Answer:
+def _post_srq_recv(call: Call) -> None:
     wrs = _receives(call.calls, call.node, call.ask["count"], call.tail)
     call.perform("post_srq_recv", srq=call.ref(Noun.SRQ), wr=wrs)
-    return NOTHING
 
 
 # --------------------------------------------------------------------------- builders
-_BUILDERS: dict[int, tuple[str, Callable[[Fields], Ask]]] = {
-    WROpcode.SEND: ("wr_send", lambda _: {}),
-    WROpcode.SEND_WITH_IMM: ("wr_send_imm", lambda wr: {"imm_data": wr["imm_data"]}),
-    WROpcode.SEND_WITH_INV: ("wr_send_inv", lambda wr: {"invalidate_rkey": wr["imm_data"]}),
-    WROpcode.LOCAL_INV: ("wr_local_inv", lambda wr: {"invalidate_rkey": wr["imm_data"]}),
-    WROpcode.RDMA_READ: ("wr_rdma_read", lambda wr: {"target": _target(wr)}),
-    WROpcode.RDMA_WRITE: ("wr_rdma_write", lambda wr: {"target": _target(wr)}),
-    WROpcode.RDMA_WRITE_WITH_IMM: (
-        "wr_rdma_write_imm", lambda wr: {"target": _target(wr), "imm_data": wr["imm_data"]},
-    ),
-    WROpcode.ATOMIC_CMP_AND_SWP: (
-        "wr_atomic_cmp_swp",
-        lambda wr: {
-            "operands": _target(wr) | {"compare": wr["compare_add"], "swap": wr["swap"]}
-        },
-    ),
-    WROpcode.ATOMIC_FETCH_AND_ADD: (
-        "wr_atomic_fetch_add", lambda wr: {"operands": _target(wr) | {"add": wr["compare_add"]}},
-    ),
-    WROpcode.TSO: ("wr_send_tso", lambda wr: {"header": {name: wr[name] for name in _HEADER}}),
-    WROpcode.BIND_MW: (
-        "wr_bind_mw",
-        lambda wr: {"info": {
-            "mw": wr["mw"], "mw_rkey": wr["bind_rkey"], "bind_mr": wr["bind_mr"] or None,
-            "bind_addr": wr["bind_addr"], "bind_length": wr["bind_length"],
-            "bind_access": wr["bind_access"],
-        }},
-    ),
-}  # fmt: skip
+# The arguments of each builder, from the fields that the C library has sent.
+_ARGUMENTS: dict[int, Callable[[Fields], Ask]] = {
+    WROpcode.SEND: lambda _: {},
+    WROpcode.SEND_WITH_IMM: lambda wr: {"imm_data": wr["imm_data"]},
+    WROpcode.SEND_WITH_INV: lambda wr: {"invalidate_rkey": wr["imm_data"]},
+    WROpcode.LOCAL_INV: lambda wr: {"invalidate_rkey": wr["imm_data"]},
+    WROpcode.RDMA_READ: lambda wr: {"target": _target(wr)},
+    WROpcode.RDMA_WRITE: lambda wr: {"target": _target(wr)},
+    WROpcode.RDMA_WRITE_WITH_IMM: lambda wr: {"target": _target(wr), "imm_data": wr["imm_data"]},
+    WROpcode.ATOMIC_CMP_AND_SWP: lambda wr: {
+        "operands": _target(wr) | {"compare": wr["compare_add"], "swap": wr["swap"]}
+    },
+    WROpcode.ATOMIC_FETCH_AND_ADD: lambda wr: {
+        "operands": _target(wr) | {"add": wr["compare_add"]}
+    },
+    WROpcode.TSO: lambda wr: {"header": {name: wr[name] for name in _HEADER}},
+    WROpcode.BIND_MW: lambda wr: {"info": _bind(wr)},
+}
+
+
+def _bind(wr: Fields) -> Ask:
+    found = {"mw": wr["mw"], "mw_rkey": wr["bind_rkey"], "bind_mr": wr["bind_mr"] or None}
+    return found | {f"bind_{name}": wr[f"bind_{name}"] for name in ("addr", "length", "access")}
 
 
 def _target(wr: Fields) -> Ask:
@@ -164,7 +150,7 @@ def _target(wr: Fields) -> Ask:
 
 
 @word
-def _wr_complete(call: Call) -> Answer:
+def _wr_complete(call: Call) -> None:
     """All calls from wr_start on: in between the program did nothing that the lab can observe."""
     qp, reader = call.ref(Noun.QP), _Reader(call.tail)
     call.perform("wr_start", qp=qp)
@@ -179,15 +165,14 @@ def _wr_complete(call: Call) -> Answer:
                 call.perform("wr_atomic_write", qp=qp, qpx=qpx, target=target)
                 continue
             if wr["opcode"] != NO_OPCODE:
-                builder, operands = _BUILDERS[wr["opcode"]]
-                call.perform(builder, qp=qp, qpx=qpx, **operands(wr))
+                arguments = _ARGUMENTS[wr["opcode"]](wr)
+                call.perform(BUILDERS[wr["opcode"]], qp=qp, qpx=qpx, **arguments)
             for setter, arguments in _setters(call.calls, call.node, wr, sges):
                 call.perform(setter, qp=qp, **arguments)
     except (OSError, NotUnderstood, KeyError):
         call.perform("wr_abort", qp=qp)
         raise
     call.perform("wr_abort" if call.ask["is_aborted"] else "wr_complete", qp=qp)
-    return NOTHING
 
 
 def _setters(calls: Calls, node: str, wr: Fields, sges: list[Ask]) -> Iterator[tuple[str, Ask]]:

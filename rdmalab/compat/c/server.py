@@ -2,20 +2,21 @@
 
 import errno
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import attrgetter
 from pathlib import Path
 
 from rdmalab.command import NotUnderstood, Noun, Refused
-from rdmalab.compat.c.calls import EMPTY_POLLS, NEWS, Calls, Program
+from rdmalab.compat.c.calls import NEWS, Calls
 from rdmalab.compat.c.connections import HANDLERS as CM_HANDLERS
 from rdmalab.compat.c.connections import Connections, take_event
 from rdmalab.compat.c.pace import IDLE_S, NEAR_NS, STILL_S, Pace
 from rdmalab.compat.c.page import Page
 from rdmalab.compat.c.polls import POLLS, Poll, Polls
 from rdmalab.compat.c.posts import HANDLERS
+from rdmalab.compat.c.program import EMPTY_POLLS, Program
 from rdmalab.compat.c.sockets import Connection, ProtocolError, Sockets
-from rdmalab.compat.c.threads import is_stopped, name_of_process, sleeps_without_end
+from rdmalab.compat.c.threads import is_stopped, name_of_process, sleeps_without_end, socket_wait
 from rdmalab.compat.c.trouble import Tell, Trouble
 from rdmalab.compat.c.wire import HEAD, WORDS, Ask, Word
 from rdmalab.compat.c.words import NOTHING, Answer, Call
@@ -69,6 +70,7 @@ class Server:
         self.keeps_objects = False  # of programs that end from now on
         self._stopped, self._stop_looked_s = False, 0.0
         self._looked_s = 0.0  # when the states of the processes were read last
+        self._outside_s = 0.0  # when their sockets are looked at next
 
     def close(self) -> None:
         """End all connections: every later verb of a program returns EIO."""
@@ -191,6 +193,23 @@ class Server:
         if sentence := self.pace.stuck(now_s, due_ns, all_wait=hang):
             self.trouble.hangs(sentence)
 
+    def look_outside(self, ended: Mapping[str, int]) -> None:
+        """Tell of programs that wait in sockets for others, which have ended: name to exit code."""
+        now_s = time.monotonic()
+        if not ended or self._is_expecting() or self.is_open or now_s < self._outside_s:
+            return
+        self._outside_s = now_s + STILL_S
+        idle = [
+            each
+            for each in self.calls.programs
+            if now_s - each.heard_s > STILL_S and not each.waits and not each.blocks
+        ]
+        if len(idle) < len(self.calls.programs) or self.world.agenda.next_ns() is not None:
+            return
+        waits = [socket_wait(each.pid) for each in idle]
+        if waits and all(waits):
+            self.trouble.outside(idle[0], waits[0], ended)
+
     def _all_wait(self) -> bool:
         for program in self.calls.programs:
             if not self._waits(program):
@@ -259,7 +278,9 @@ class Server:
         tail = memoryview(message)[HEAD.size + word.asks.size :]
         self._perform(connection, word, lambda: self._done(word, program, node, ask, tail))
 
-    def _done(self, word: Word, program: Program, node: str, ask: Ask, tail: memoryview) -> Answer:
+    def _done(
+        self, word: Word, program: Program, node: str, ask: Ask, tail: memoryview
+    ) -> Answer | None:
         if word.name == "cm_get_event":
             fields, private_data = take_event(self.hosts, program, ask["handle"])
             return word.answers.pack(fields) + private_data
@@ -267,12 +288,14 @@ class Server:
             return CM_HANDLERS[word.name](self.hosts, program, ask, bytes(tail))
         return HANDLERS[word.name](Call(self.calls, program, node, ask, tail))
 
-    def _perform(self, connection: Connection, word: Word, action: Callable[[], Answer]) -> None:
+    def _perform(
+        self, connection: Connection, word: Word, action: Callable[[], Answer | None]
+    ) -> None:
         """Do it and answer: with its fields, or with the errno of a refusal."""
         error, bad, octets = 0, 0, b""
         self.calls.acting = () if connection.program is None else (connection.program,)
         try:
-            answer: Answer = action()
+            answer = action()
             octets = answer if isinstance(answer, bytes) else word.answers.pack(answer or NOTHING)
         except Refused as refusal:
             error, bad = refusal.errno, refusal.bad_wr or 0
@@ -290,6 +313,8 @@ class Server:
     def _leave(self, program: Program) -> None:
         """A program has ended, or has closed its connection."""
         self.polls.held.pop(program, None)
+        self.calls.see_looks()
+        self.trouble.leaves(program)
         self.hosts.leave(program)
         self.calls.leave(program, keeps_objects=self.keeps_objects)
         if self.is_open:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rdmalab.compat.c.calls import Program
+from rdmalab.compat.c.program import Program
 from rdmalab.compat.c.wire import ANSWER, HEAD, LONGEST, WORDS
 
 _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid of SO_PEERCRED

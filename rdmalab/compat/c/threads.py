@@ -13,6 +13,8 @@ _TIMED: dict[int, tuple[int, int] | None] = {
     23: (4, _NO_TIME), 270: (4, _NO_TIME), 271: (2, _NO_TIME), 202: (3, _NO_TIME),  # select … futex
 }  # fmt: skip
 _KNOWN = platform.machine() == "x86_64"
+_ACCEPTS = {"43", "288"}  # accept, accept4
+_RECEIVES = {"0", "45", "47"}  # read, recvfrom, recvmsg
 
 
 def sleeps_without_end(pid: int) -> bool:
@@ -48,6 +50,33 @@ def _is_timed(task: Path) -> bool:
         return False
     row = _TIMED[int(words[0])]
     return row is None or int(words[1 + row[0]], 16) & (_NO_END_MS if row[1] else -1) != row[1]
+
+
+def socket_wait(pid: int) -> str:
+    """In which socket a process waits, for a person; empty: in none, or that is not known."""
+    if not _KNOWN or not sleeps_without_end(pid):
+        return ""
+    try:
+        number, descriptor, *_ = Path(f"/proc/{pid}/syscall").read_text("ascii").split()
+        link = str(Path(f"/proc/{pid}/fd/{int(descriptor, 16)}").readlink())
+    except (OSError, ValueError):
+        return ""
+    if number not in _ACCEPTS | _RECEIVES or not link.startswith("socket:["):
+        return ""
+    port = _port(pid, link[len("socket:[") : -1])
+    where = f"TCP port {port}" if port else "a socket"
+    return f"in accept at {where}" if number in _ACCEPTS else f"to receive from {where}"
+
+
+def _port(pid: int, inode: str) -> int:
+    """The local TCP port of a socket, by its inode; 0: it is no TCP socket."""
+    for name in ("tcp", "tcp6"):
+        with suppress(OSError):
+            for row in Path(f"/proc/{pid}/net/{name}").read_text("ascii").splitlines()[1:]:
+                words = row.split()
+                if words[9] == inode:
+                    return int(words[1].rpartition(":")[2], 16)
+    return 0
 
 
 def name_of_process(pid: int) -> str:

@@ -1,12 +1,13 @@
 """Reports while programs still run: why something failed, or will never end."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from errno import errorcode
 
 from rdmalab.command import NotUnderstood, Noun, Refused
-from rdmalab.compat.c.calls import Calls, Program
+from rdmalab.compat.c.calls import Calls
 from rdmalab.compat.c.connections import Connections
+from rdmalab.compat.c.program import Program
 from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.report.report import Report
 from rdmalab.grammar.expressions import parse_expression
@@ -33,10 +34,13 @@ class Trouble:
         self.tell = tell
         self.found = False
         self.stuck = False
+        self._last_refused: tuple[str, str, str] | None = None  # word, errno, and why
 
     def begin_again(self) -> None:
         """Another program has come: what fails from now on is reported too."""
         self.found = self.stuck = False
+        self._last_refused = None
+        self.calls.session.unanswered = []
         self.hosts.refused.clear()
 
     def why(self, question: str = "") -> tuple[str, Report]:
@@ -45,7 +49,7 @@ class Trouble:
         Below it the line of the source of each event in it that a call of a program has caused.
         """
         asked = parse_expression(question).node if question else None
-        report = consult(self.calls.session, asked)
+        report = consult(self.calls.session, asked).of_program()
         lines = list(map(text_of, answer_lines(report, _WIDTH)))
         return "\n".join([*lines, *self._sources(report)]), report
 
@@ -61,21 +65,50 @@ class Trouble:
         self.found = True
         qp = self.calls.names.get((node, Noun.QP, cqe.qp_num))
         side = "wr" if cqe.is_send else "recv_wr"
+        event, is_newest = self._posted(node, cqe)
         self.tell(f"rdmalab: {program.name} on {node} has polled {cqe.status.name}")
-        self._asked(f"{qp}.{side}[{cqe.wr_id}]" if qp is not None else "")
-        if line := self._posted_at(node, cqe):
-            self.tell(f"     posted at {line}")
+        # Programs give all their requests the same wr_id; by it `why` would explain the newest one.
+        work = f"{qp}.{side}[{cqe.wr_id}]" if is_newest else str(qp)
+        self._asked(work if qp is not None else "")
+        caller = self.calls.callers.get(event)
+        if caller is not None and caller.line:
+            self.tell(f"     posted at {caller.line}")
 
-    def _posted_at(self, node: str, cqe: Cqe) -> str:
-        """The source line of the post of what has completed; empty if it is not known."""
+    def _posted(self, node: str, cqe: Cqe) -> tuple[int, bool]:
+        """The event of the post of what has completed; whether no later one has its wr_id.
+
+        The event is -1 for a receive of a shared queue, and where the log has it no more.
+        """
         kind = Kind.SEND_POSTED if cqe.is_send else Kind.RECV_POSTED
         wqe_of = rec.send_wqe_of if cqe.is_send else rec.recv_wqe_of
+        is_newest = True
         for record in reversed(self.calls.world.trace.records):
             about = rec.kind_of(record), rec.node_of(record), rec.object_of(record)
-            if about == (kind, node, cqe.qp_num) and wqe_of(record).serial == cqe.serial:
-                caller = self.calls.callers.get(rec.event_of(record))
-                return caller.line if caller is not None else ""
-        return ""
+            if about != (kind, node, cqe.qp_num):
+                continue
+            wqe = wqe_of(record)
+            if wqe.serial == cqe.serial:
+                return rec.event_of(record), is_newest
+            is_newest = is_newest and wqe.wr.wr_id != cqe.wr_id
+        return -1, is_newest
+
+    def leaves(self, program: Program) -> None:
+        """Keep the cause of the last refused call of a program that ends, before its objects go."""
+        word, error = program.refused
+        if not word or self.found or self._last_refused is not None:
+            return
+        text, report = self.why()
+        if report.is_trouble:
+            self._last_refused = word, errorcode.get(error, str(error)), text
+
+    def ended(self, name: str, code: int) -> None:
+        """Report the refused call that was kept, if a program ends with another code than 0."""
+        if not code or self.found or self._last_refused is None:
+            return
+        self.found = True
+        word, error, text = self._last_refused
+        self.tell(f"rdmalab: {name} ended with {code} after {word} was refused with {error}")
+        self.tell(text)
 
     def hangs(self, sentence: str) -> None:
         """Nothing will come of the waiting of all programs."""
@@ -90,12 +123,25 @@ class Trouble:
         for refused in self.hosts.refused:
             self.tell(f"  {refused}")
         self._keep_waits()
+        questions = self._unanswered()[:_MOST_QUESTIONS]
+        self.calls.session.unanswered = [parse_expression(each).node for each in questions]
         text, report = self.why()
         if report.is_trouble:
-            self.tell(text)
+            self.tell(f"why {report.question}".rstrip() + f"\n{text}" if report.question else text)
             return
-        for question in self._unanswered()[:_MOST_QUESTIONS]:
+        for question in questions:
             self._asked(question)
+
+    def outside(self, program: Program, wait: str, others: Mapping[str, int]) -> None:
+        """A program waits for another one in a socket, which has ended: its name, with its code."""
+        if self.stuck:
+            return
+        self.stuck = True
+        ended = " and ".join(f"{name} ended with {code}" for name, code in others.items())
+        where = program.node or "A and B"
+        self.tell(f"rdmalab: {ended}; {program.name} on {where} waits outside of the lab, {wait}")
+        if any(others.values()):
+            self.tell("  Both run on this machine: each finds the other's sockets at localhost.")
 
     def _keep_waits(self) -> None:
         """Calls that block become commands of the lab once it is known that they never end."""
@@ -138,6 +184,6 @@ def _waits(program: Program) -> str:
         found.append(
             f"{word} was refused {program.refusals:,} times in a row ({errorcode.get(error)})"
         )
-    elif program.empty_polls:
+    if program.empty_polls:
         found.append(f"polls {program.looked_at}")
     return ", ".join(found) or "sleeps, and not in the lab"

@@ -7,12 +7,14 @@ from typing import Any
 
 from rdmalab.command import Noun, Ref
 from rdmalab.compat.c import memory
-from rdmalab.compat.c.calls import CALL_NS, Calls, Handle, Program, bad_handle
+from rdmalab.compat.c.calls import CALL_NS, Calls, bad_handle
+from rdmalab.compat.c.program import Handle, Program
 from rdmalab.compat.c.wire import WC, Ask
 from rdmalab.hca.memory import NOT_MAPPED, PAGE, READ_ONLY
 from rdmalab.hca.wr import Cqe
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import ATTRIBUTES
+from rdmalab.verbs.nouns import DESTROYERS
 
 Fields = Mapping[str, Any]
 Answer = Fields | bytes
@@ -46,7 +48,8 @@ class Call:
         return self.calls.make(self.program, command, noun, self.node, **arguments)
 
 
-Handler = Callable[[Call], Answer]
+Handler = Callable[[Call], Answer | None]
+"""None: the word has no answer but its errno."""
 
 HANDLERS: dict[str, Handler] = {}
 NOTHING: Fields = {}
@@ -125,19 +128,13 @@ HANDLERS["pass"] = _let_pass
 
 # --------------------------------------------------------------------------- objects
 def _destroyer(name: str, noun: Noun) -> None:
-    def handler(call: Call) -> Answer:
+    def handler(call: Call) -> None:
         call.calls.unmake(call.program, noun, call.node, call.ask["handle"])
-        return NOTHING
 
     HANDLERS[name] = handler
 
 
-for _name, _noun in {
-    "dealloc_pd": Noun.PD, "dereg_mr": Noun.MR, "dealloc_mw": Noun.MW,
-    "destroy_comp_channel": Noun.CHANNEL, "destroy_cq": Noun.CQ, "destroy_qp": Noun.QP,
-    "destroy_srq": Noun.SRQ, "close_xrcd": Noun.XRCD, "destroy_ah": Noun.AH,
-    "dealloc_td": Noun.TD, "destroy_flow": Noun.FLOW,
-}.items():  # fmt: skip
+for _noun, _name in DESTROYERS.items():
     _destroyer(_name, _noun)
 
 
@@ -167,7 +164,7 @@ def _place(calls: Calls, program: Program, node: str, ask: Fields) -> int:
         return NOT_MAPPED + addr % PAGE
     if writable and not memory.is_mapped(program.pid, addr, length, writable=True):
         return READ_ONLY + addr % PAGE
-    return calls.map(program, node, addr, length)
+    return calls.memory.map(program, node, addr, length)
 
 
 @word
@@ -255,10 +252,9 @@ def completion(cqe: Cqe) -> bytes:
 
 
 @word
-def _req_notify_cq(call: Call) -> Answer:
+def _req_notify_cq(call: Call) -> None:
     ref = call.ref(Noun.CQ)
     call.perform("req_notify_cq", cq=ref, solicited_only=bool(call.ask["solicited_only"]))
-    return NOTHING
 
 
 @word
@@ -268,10 +264,9 @@ def _get_cq_event(call: Call) -> Answer:
 
 
 @word
-def _ack_cq_events(call: Call) -> Answer:
+def _ack_cq_events(call: Call) -> None:
     ref = call.ref(Noun.CQ)
     call.perform("ack_cq_events", cq=ref, nevents=call.ask["nevents"])
-    return NOTHING
 
 
 @word
@@ -284,15 +279,14 @@ def _get_async_event(call: Call) -> Answer:
 
 
 @word
-def _ack_async_event(call: Call) -> Answer:
+def _ack_async_event(call: Call) -> None:
     noun = _NOUN_OF.get(call.ask["noun"])
     what = Ref(call.node) if noun is None else call.calls.ref(call.node, noun, call.ask["number"])
     call.perform("ack_async_event", what=what, event=call.ask["event"])
-    return NOTHING
 
 
 @word
-def _sleep(call: Call) -> Answer:
+def _sleep(call: Call) -> None:
     """The call.program blocks from now on, in get_cq_event of a channel or in get_async_event."""
     if call.ask["noun"] == _CM_ID:
         blocks = "rdma_get_cm_event", Ref(call.node)
@@ -303,7 +297,6 @@ def _sleep(call: Call) -> Answer:
     call.program.asleep_in = blocks
     if call.calls.caller is not None:
         call.program.blocks[call.calls.caller.thread] = blocks
-    return NOTHING
 
 
 @word
@@ -325,9 +318,8 @@ def _read_state(calls: Calls, node: str, number: int, verb: str) -> Answer:
 
 
 @word
-def _end_poll(call: Call) -> Answer:
+def _end_poll(call: Call) -> None:
     call.perform("end_poll", cq=call.ref(Noun.CQ))
-    return NOTHING
 
 
 # --------------------------------------------------------------------------- queue pairs
@@ -362,7 +354,7 @@ def _open_qp(call: Call) -> Answer:
 
 
 @word
-def _modify_qp(call: Call) -> Answer:
+def _modify_qp(call: Call) -> None:
     mask, attr = call.ask["mask"], call.ask["attr"]
     given = {name: attr.get(name, 0) for name, row in ATTRIBUTES.items() if mask & row.mask}
     for path in ("ah_attr", "alt_ah_attr"):
@@ -370,7 +362,6 @@ def _modify_qp(call: Call) -> Answer:
             given[path] = address(given[path])
     call.perform("modify_qp", qp=call.ref(Noun.QP), attr=given,
                   attr_mask=mask)  # fmt: skip
-    return NOTHING
 
 
 def address(attr: Fields) -> Ask:
@@ -401,12 +392,11 @@ def _create_srq(call: Call) -> Answer:
 
 
 @word
-def _modify_srq(call: Call) -> Answer:
+def _modify_srq(call: Call) -> None:
     named = {1: "max_wr", 2: "srq_limit"}
     attr = {name: call.ask[name] for bit, name in named.items() if call.ask["mask"] & bit}
     srq = call.ref(Noun.SRQ)
     call.perform("modify_srq", srq=srq, attr=attr, srq_attr_mask=call.ask["mask"])
-    return NOTHING
 
 
 @word
@@ -448,12 +438,10 @@ def _create_ah(call: Call) -> Answer:
 
 
 @word
-def _attach_mcast(call: Call) -> Answer:
+def _attach_mcast(call: Call) -> None:
     call.perform("attach_mcast", qp=call.ref(Noun.QP, "qp"), gid=call.ask["gid"])
-    return NOTHING
 
 
 @word
-def _detach_mcast(call: Call) -> Answer:
+def _detach_mcast(call: Call) -> None:
     call.perform("detach_mcast", qp=call.ref(Noun.QP, "qp"), gid=call.ask["gid"])
-    return NOTHING

@@ -2,12 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rdmalab.compat.enum_tables import VERBS, VERBS_CONSTANTS, export
+from rdmalab.compat.enum_tables import OF_LIBIBVERBS, fill
 
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any: ...  # the enums and members, which are added below
 
 
-globals().update(VERBS)
-export(globals(), VERBS_CONSTANTS)
+fill(globals(), "libibverbs", OF_LIBIBVERBS)

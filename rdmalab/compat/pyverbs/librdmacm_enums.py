@@ -2,12 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rdmalab.compat.enum_tables import CM, CM_CONSTANTS, export
+from rdmalab.compat.enum_tables import OF_LIBRDMACM, fill
 
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any: ...  # the enums and members, which are added below
 
 
-globals().update(CM)
-export(globals(), CM_CONSTANTS)
+fill(globals(), "librdmacm", OF_LIBRDMACM)

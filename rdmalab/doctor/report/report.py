@@ -18,7 +18,6 @@ MOST_RULED_OUT = 12
 """The number of slugs that are listed as ruled out."""
 
 _TOLD = re.compile(rf"\b({'|'.join([*WCStatus.__members__, *ERRNO_NAMES.values()])})\b")
-TIMEOUT_HUGE = "timeout-huge"
 TOO_EARLY = "too-early"
 NO_MESSAGE = "no-remote-send"
 SLOW = "slow"
@@ -67,7 +66,8 @@ class Report(AnswerInRows):
     """The answer to `why`. name: of the subject, empty if nothing was named.
 
     causes: the roots in causal order; stations: what stands between them and the symptom.
-    question: as it was asked, empty for `why` alone. applies: the rules of a lab allow `apply`.
+    question: as it was asked, empty for `why` alone. applies: `apply` is there, and the rules of a
+    lab allow it. in_program: the calls are those of a program of the host, which has to change.
     next: of what is pending, what comes next.
     looked, examples: where nothing is wrong, at what, and what one could ask about. detailed: all
     of it was asked for, not the short answer. callers: event → the program that called in it.
@@ -85,6 +85,7 @@ class Report(AnswerInRows):
     remedy: TriedFix | None = None
     question: str = ""
     applies: bool = True
+    in_program: bool = False
     next: str = ""
     looked: str = ""
     examples: list[str] = field(default_factory=list)
@@ -105,6 +106,11 @@ class Report(AnswerInRows):
         if self.waits:
             return self.waits[0].check.slug
         return self.warnings[0].check.slug if self.warnings else UNKNOWN
+
+    def of_program(self) -> "Report":
+        """This answer as one about a program of the host, which has no prompt to type at."""
+        self.applies, self.in_program = False, True
+        return self
 
     @property
     def is_trouble(self) -> bool:
@@ -210,6 +216,7 @@ class Report(AnswerInRows):
         note = f" ({remedy.cure.note})" if remedy.cure.note else ""
         if remedy.works:
             how = f"{self.apply} carries it out" if self.applies else "type these lines"
+            how = "the program has to do the same" if self.in_program else how
             text = f"tested on a copy of the session: it works{note}; {how}:"
         elif remedy.ends:
             does = _HELPED.get(self.outcome.kind, "it ends the wait")

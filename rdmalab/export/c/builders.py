@@ -3,9 +3,10 @@
 from collections.abc import Callable
 
 from rdmalab.command import Noun
-from rdmalab.export.c.requests import bind_members, imm, remote, sges
+from rdmalab.export.c.requests import bind_members, sges
 from rdmalab.export.c.text import TAB, Scope, Text, Verb, structure
-from rdmalab.export.replay.calls import Bound, NotExportable
+from rdmalab.export.replay.builders import OPERANDS, Operands, judge_start, listed, next_fields
+from rdmalab.export.replay.calls import NotExportable
 from rdmalab.export.replay.values import constant, number
 from rdmalab.spec.work import SendFlags
 
@@ -17,20 +18,13 @@ def _ex(s: Scope) -> str:
     return name
 
 
-def _wr_start(s: Scope) -> Text:
-    if s.argument("thread") not in (None, 1):
-        raise NotExportable("wr_start by another thread")
-    return Text("ibv_wr_start", f"ibv_wr_start({_ex(s)})", returns="nothing")
-
-
 def _next_fields(s: Scope, ex: str) -> list[str]:
-    qpx = s.argument("qpx")
-    if qpx is None:
-        return []
-    lines = [f"{ex}->wr_id = {number(qpx.wr_id)};"] if qpx.wr_id is not None else []
-    if qpx.wr_flags is not None:
-        lines.append(f"{ex}->wr_flags = {constant(SendFlags(qpx.wr_flags))};")
-    return lines
+    return [f"{line};" for line in next_fields(s, ex, lambda flags: constant(SendFlags(flags)))]
+
+
+def _wr_start(s: Scope) -> Text:
+    judge_start(s)
+    return Text("ibv_wr_start", f"ibv_wr_start({_ex(s)})", returns="nothing")
 
 
 def _wr_set(s: Scope) -> Text | None:
@@ -38,17 +32,13 @@ def _wr_set(s: Scope) -> Text | None:
     return Text("", lines[-1].rstrip(";"), before=lines[:-1], returns="nothing") if lines else None
 
 
-def _builder(function: str, operands: Callable[[Scope, str], list[str]]) -> Callable[[Scope], Text]:
+def _builder(function: str, operands: Operands) -> Callable[[Scope], Text]:
     def handler(s: Scope) -> Text:
         ex, node = _ex(s), s.argument("qp").node
-        called = f"ibv_{function}({', '.join([ex, *operands(s, node)])})"
-        return Text(f"ibv_{function}", called, before=_next_fields(s, ex), returns="nothing")
+        called = f"{function}({', '.join([ex, *operands(s, node)])})"
+        return Text(function, called, before=_next_fields(s, ex), returns="nothing")
 
     return handler
-
-
-def _target(s: Scope, node: str, target: Bound) -> list[str]:
-    return [s.rkey(node, target.rkey), remote(s, node, target.remote_addr)]
 
 
 def _bind_call(s: Scope) -> Text:
@@ -76,30 +66,22 @@ def _wr_set_sge(s: Scope) -> Text:
 
 
 def _wr_set_sge_list(s: Scope) -> Text:
-    sg, most = s.argument("sg") or [], s.argument("num_sge")
-    if most is not None and most > len(sg):
-        raise NotExportable("num_sge is more than sg_list has: C would read beyond its end")
+    sg, count = listed(s, "sg", "num_sge")
     given, name = sges(s, s.argument("qp").node, sg, "sg")
-    count = len(sg) if most is None else most
     called = f"ibv_wr_set_sge_list({_ex(s)}, {count}, {name or 'NULL'})"
     return Text("ibv_wr_set_sge_list", called, given, returns="nothing")
 
 
 def _wr_set_inline_data(s: Scope) -> Text:
     buf, node = s.argument("buf"), s.argument("qp").node
-    called = f"ibv_wr_set_inline_data({_ex(s)}, (void *)({s.addr(node, buf.addr)}), {buf.length})"
+    called = f"ibv_wr_set_inline_data({_ex(s)}, {s.memory(node, buf.addr)}, {buf.length})"
     return Text("ibv_wr_set_inline_data", called, returns="nothing")
 
 
 def _wr_set_inline_data_list(s: Scope) -> Text:
-    bufs, most, node = s.argument("buf") or [], s.argument("num_buf"), s.argument("qp").node
-    if most is not None and most > len(bufs):
-        raise NotExportable("num_buf is more than buf_list has: C would read beyond its end")
+    (bufs, count), node = listed(s, "buf", "num_buf"), s.argument("qp").node
     given = ["struct ibv_data_buf buf[] = {"]
-    given += [
-        f"{TAB}{{ .addr = (void *)({s.addr(node, b.addr)}), .length = {b.length} }}," for b in bufs
-    ]
-    count = len(bufs) if most is None else most
+    given += [f"{TAB}{{ .addr = {s.memory(node, b.addr)}, .length = {b.length} }}," for b in bufs]
     called = f"ibv_wr_set_inline_data_list({_ex(s)}, {count}, buf)"
     return Text("ibv_wr_set_inline_data_list", called, [*given, "};"], returns="nothing")
 
@@ -126,55 +108,7 @@ VERBS: dict[str, Verb] = {
     "wr_set": Verb(_wr_set),
     "wr_complete": Verb(_wr_complete),
     "wr_abort": Verb(_wr_abort),
-    "wr_send": Verb(_builder("wr_send", lambda _s, _n: [])),
-    "wr_send_imm": Verb(_builder("wr_send_imm", lambda s, _n: [imm(s.argument("imm_data"))])),
-    "wr_send_inv": Verb(
-        _builder("wr_send_inv", lambda s, n: [s.rkey(n, s.argument("invalidate_rkey"))])
-    ),
-    "wr_local_inv": Verb(
-        _builder("wr_local_inv", lambda s, n: [s.rkey(n, s.argument("invalidate_rkey"))])
-    ),
-    "wr_rdma_write": Verb(
-        _builder("wr_rdma_write", lambda s, n: _target(s, n, s.argument("target")))
-    ),
-    "wr_rdma_write_imm": Verb(
-        _builder(
-            "wr_rdma_write_imm",
-            lambda s, n: [*_target(s, n, s.argument("target")), imm(s.argument("imm_data"))],
-        )
-    ),
-    "wr_rdma_read": Verb(
-        _builder("wr_rdma_read", lambda s, n: _target(s, n, s.argument("target")))
-    ),
-    "wr_atomic_cmp_swp": Verb(
-        _builder(
-            "wr_atomic_cmp_swp",
-            lambda s, n: [
-                *_target(s, n, s.argument("operands")),
-                number(s.argument("operands").compare),
-                number(s.argument("operands").swap),
-            ],
-        )
-    ),
-    "wr_atomic_fetch_add": Verb(
-        _builder(
-            "wr_atomic_fetch_add",
-            lambda s, n: [
-                *_target(s, n, s.argument("operands")),
-                number(s.argument("operands").add),
-            ],
-        )
-    ),
-    "wr_send_tso": Verb(
-        _builder(
-            "wr_send_tso",
-            lambda s, n: [
-                f"(void *)({s.addr(n, s.argument('header').hdr_addr)})",
-                str(s.argument("header").hdr_sz),
-                str(s.argument("header").mss),
-            ],
-        )
-    ),
+    **{word: Verb(_builder(f"ibv_{word}", operands)) for word, operands in OPERANDS.items()},
     "wr_bind_mw": Verb(_bind_call),
     "wr_set_sge": Verb(_wr_set_sge),
     "wr_set_sge_list": Verb(_wr_set_sge_list),

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from rdmalab.command import Noun, Thing
-from rdmalab.export.c.requests import imm
 from rdmalab.export.c.text import TAB, Scope, Text, Verb, block, checked
 from rdmalab.export.replay.calls import Bound, NotExportable
 from rdmalab.export.replay.values import constant, number, variable
@@ -49,7 +48,7 @@ def _expected(s: Scope, node: str, cqe: Bound) -> Iterator[str]:
         if row.known("byte_len", 1):
             yield f".byte_len = {number(row.byte_len)}"
         if row.known("imm_data", 1):
-            yield f".imm_data = {imm(row.imm_data)}"
+            yield f".imm_data = {s.immediate(row.imm_data)}"
         if row.known("src_qp", 1):
             yield f".src_qp = {s.qpn(node, row.src_qp)}"
         if row.wc_flags:
@@ -103,7 +102,7 @@ def _field_read(s: Scope, text: Text | None) -> list[str]:
         return [f"(void){called};"]
     value = number(found.value)
     if found.field == "imm_data":
-        value = imm(found.value)
+        value = s.immediate(found.value)
     elif found.field == "qp_num":
         value = s.qpn(s.argument("cq").node, found.value)
     return [f"if ({called} != {value})", f'{TAB}fail("{text.function}", {called});']

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rdmalab.export.c.calls import begin, end
+from rdmalab.export.c.calls import CALLS
 from rdmalab.export.c.text import TAB, Text, Writer
 from rdmalab.export.replay.calls import Call, NotExportable, Replay
 from rdmalab.session.session import Session
@@ -47,14 +47,14 @@ class _Writing:
         """Keep the text of a call."""
         self.begun = None
         with self._kept(call):
-            self.text = begin(self.writer, call)
+            self.text = CALLS.begin(self.writer, call)
             self.begun = call
 
     def end(self, call: Call) -> list[str]:
         """Keep its lines if it is the one that is wanted."""
         if self.begun is call:
             with self._kept(call):
-                lines = end(self.writer, call, self.text)
+                lines = CALLS.end(self.writer, call, self.text)
                 if call.entry == self.wanted:
                     self.lines = lines
         return []

@@ -7,12 +7,12 @@ each call returned, each completion, the states and the bytes at the end are che
 
 import re
 from collections.abc import Iterable, Sequence
-from importlib import resources
 
-from rdmalab.export.c.calls import begin, end
+from rdmalab.export.c.calls import CALLS
 from rdmalab.export.c.text import TAB, Text, Writer
-from rdmalab.export.replay.calls import Bytes, Call, Chapter, Replay, judge_world, parts
+from rdmalab.export.replay.calls import Bytes, Chapter
 from rdmalab.export.replay.long_lines import folded, wrapped
+from rdmalab.export.replay.program import Program, helpers
 from rdmalab.export.replay.values import number, string, variable
 from rdmalab.session.session import Session
 from rdmalab.views import fmt
@@ -34,55 +34,36 @@ def program(session: Session, title: str, chapters: Sequence[Chapter] = ()) -> s
 
     title: its first comment. chapters: parts of the journal; none: parts of thirty calls.
     """
-    judge_world(session)
-    return _Program(session, chapters or parts(session)).text(title)
+    return _Program(CALLS, Writer(), session, chapters).text(title)
 
 
-class _Program:
-    """A program while it is written: the scribe of a replay."""
+class _Program(Program[Writer, Text]):
+    """functions: name and lines of each function, in the order of the calls."""
 
-    def __init__(self, session: Session, chapters: Sequence[Chapter]) -> None:
-        self.session = session
-        self.chapters = chapters
-        self.runs = {entry: run for each in chapters for entry, run in each.runs.items()}
-        self.replay = Replay(session, self)
-        self.writer = Writer()
-        self.functions: list[tuple[str, list[str]]] = []
-        self.pending: Text | None = None
-
-    def text(self, title: str) -> str:
+    def write(self, title: str) -> str:
         """All of it."""
-        try:
-            for at, chapter in enumerate(self.chapters, 1):
-                lines = [*comment(chapter.title), *self.replay.until(chapter.stop)]
-                self._function(f"part_{at}", lines)
-            self._function("look", self._looks())
-            self._function("tidy_up", self.replay.tidying())
-            return self._whole(title)
-        finally:
-            self.replay.end()
+        self.functions: list[tuple[str, list[str]]] = []
+        for at, chapter in enumerate(self.chapters, 1):
+            lines = [*self.comment(chapter.title), *self.replay.until(chapter.stop)]
+            self._function(f"part_{at}", lines)
+        self._function("look", self.looks())
+        self._function("tidy_up", self.replay.tidying())
+        return self._whole(title)
 
-    def wait(self, passed_ns: int, events: int, entry: int | None) -> list[str]:
-        """A sleep; for no time, too: what is due happens before the next call."""
-        del events
-        self.writer.needs.add("wait_ns")
-        run = self.runs.get(-1 if entry is None else entry, "")
-        return [f"wait_ns({passed_ns});{f' /* {_safe(run)} */' if run else ''}"]
+    def comment(self, text: str) -> list[str]:
+        """`/* TEXT */`, or a block of lines."""
+        lines = wrapped(_safe(text))
+        if len(lines) < 2:
+            return [f"/* {line} */" for line in lines]
+        first, *inner, last = lines
+        return [f"/* {first}", *(f" * {line}".rstrip() for line in inner), f" * {last} */"]
 
-    def begin(self, call: Call) -> None:
-        """Keep the text of a call."""
-        self.pending = begin(self.writer, call)
+    def sleep(self, passed_ns: int, run: str) -> str:
+        """`wait_ns(1000); /* run */`."""
+        return f"wait_ns({passed_ns});{f' /* {_safe(run)} */' if run else ''}"
 
-    def end(self, call: Call) -> list[str]:
-        """The kept text, with its check."""
-        return end(self.writer, call, self.pending)
-
-    def _looks(self) -> list[str]:
-        lines = [f"/* {_END} */", *self.replay.rest(), *self.replay.looks()]
-        return lines + [line for part in self.replay.memory() for line in self._bytes(part)]
-
-    def _bytes(self, part: Bytes) -> list[str]:
-        name = self.replay.again.names.of(part.thing)
+    def expected(self, name: str, part: Bytes) -> list[str]:
+        """A call of the helper expect_bytes."""
         self.writer.needs.add("expect_bytes")
         runs = [_run(at, octets) for at, octets in _runs(part.octets)]
         begin = (
@@ -97,17 +78,16 @@ class _Program:
             self.functions.append((name, lines))
 
     def _whole(self, title: str) -> str:
-        profile = next(iter(self.session.world.nodes.values())).profile.name
-        option = "" if profile == "strict" else f" --profile {profile}"
         needs, nodes = self.writer.needs, [variable(node) for node in self.session.world.nodes]
-        helpers = _helpers()
-        text = ["\n".join([*_title(title, f"rdmalab exec{option} -- ./program"), helpers["head"]])]
+        found = helpers("rdmalab.export.c", "parts.c", _PART)
+        command = f"rdmalab exec {self.option}-- ./program"
+        text = ["\n".join([*_title(title, command), found["head"]])]
         text.append(f"static struct ibv_context *{', *'.join(nodes)};")
         text[-1] += "".join(f"\n{_declared(n, t)}" for n, t in self.writer.variables.items())
         text[-1] += "\n"
         ranges = _merged(self.writer.ranges)
         needs |= {*_ALWAYS, *(["map"] if ranges else [])}
-        text += [helper for name, helper in helpers.items() if name in needs]
+        text += [helper for name, helper in found.items() if name in needs]
         for name, body in self.functions:
             lines = ["int ret;", "", *body] if any("ret = " in line for line in body) else body
             inner = [each for line in lines for each in _folded(_indented(line))]
@@ -131,16 +111,6 @@ class _Program:
         return "\n".join(["int main(void)", "{", *map(_indented, lines), "}", ""])
 
 
-_END = "What is left at the end: completions, the states of the queue pairs, memory."
-
-
-def _helpers() -> dict[str, str]:
-    """The parts of parts.c by name, in its order."""
-    source = resources.files("rdmalab.export.c") / "parts.c"
-    _, *found = _PART.split(source.read_text("utf-8"))
-    return {name: text.rstrip() + "\n" for name, text in zip(found[::2], found[1::2], strict=True)}
-
-
 def _declared(name: str, kind: str) -> str:
     """`static struct ibv_qp *A_qp0;`; a type after * is no pointer."""
     if kind.startswith("*"):
@@ -158,15 +128,6 @@ def _indented(line: str) -> str:
 
 def _safe(text: str) -> str:
     return text.replace("*/", "* /").replace("/*", "/ *")
-
-
-def comment(text: str) -> list[str]:
-    """A comment of one or more lines; none for an empty text."""
-    lines = wrapped(_safe(text))
-    if len(lines) < 2:
-        return [f"/* {line} */" for line in lines]
-    first, *inner, last = lines
-    return [f"/* {first}", *(f" * {line}".rstrip() for line in inner), f" * {last} */"]
 
 
 def _title(title: str, command: str) -> list[str]:

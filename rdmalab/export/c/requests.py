@@ -16,7 +16,7 @@ from rdmalab.export.replay.requests import (
 )
 from rdmalab.export.replay.values import constant, number
 from rdmalab.hca.objects import inc_rkey
-from rdmalab.hca.wr import SendWR, swap_octets
+from rdmalab.hca.wr import SendWR
 from rdmalab.spec.work import SendFlags, WROpcode
 
 
@@ -88,11 +88,6 @@ def _posted(
     return Text(function, called, given)
 
 
-def imm(value: int) -> str:
-    """The immediate that lies in memory as this number."""
-    return f"htonl({number(swap_octets(value))})"
-
-
 def _send(s: Scope, node: str, wr: SendWR) -> list[str]:
     """The members of an `ibv_send_wr` after its list."""
     if isinstance(wr.opcode, WROpcode) and wr.opcode.name in TO_COME:
@@ -102,7 +97,7 @@ def _send(s: Scope, node: str, wr: SendWR) -> list[str]:
     texts = {
         "opcode": text if text.startswith("IBV") else f"(enum ibv_wr_opcode){text}",
         "send_flags": constant(SendFlags(wr.flags)) if wr.flags else "",
-        "imm_data": imm(wr.imm_data) if wr.imm_data else "",
+        "imm_data": s.immediate(wr.imm_data) if wr.imm_data else "",
         "invalidate_rkey": s.rkey(node, wr.invalidate_rkey) if wr.invalidate_rkey else "",
         "qp_type.xrc.remote_srqn": s.srqn(node, wr.remote_srqn) if wr.remote_srqn else "",
     }

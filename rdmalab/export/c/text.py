@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from errno import EAGAIN
 from typing import NamedTuple
 
-from rdmalab.command import Noun, Thing
+from rdmalab.command import Noun
 from rdmalab.export.replay.calls import NotExportable
-from rdmalab.export.replay.names import Names
+from rdmalab.export.replay.names import Names, Writing
 from rdmalab.export.replay.values import errno_name, number
+from rdmalab.hca.wr import swap_octets
 
 _TYPES = {
     Noun.PD: "ibv_pd", Noun.MR: "ibv_mr", Noun.CQ: "ibv_cq", Noun.QP: "ibv_qp", Noun.AH: "ibv_ah",
@@ -22,7 +23,6 @@ WIDTH_8 = frozenset({
     "max_dest_rd_atomic", "en_sqd_async_notify", "alt_port_num", "alt_timeout",
 })  # fmt: skip
 WIDTH_16 = frozenset({"pkey_index", "alt_pkey_index"})
-_IN_STATE = {"qp_state": "qp_state", "cur_qp_state": "cur_qp_state"}
 TAB = "\t"
 
 
@@ -44,18 +44,11 @@ class Text:
 
 
 @dataclass(slots=True)
-class Writer:
-    """State that the calls of a C program share while it is written.
-
-    variables: type by name, in the order of their making. needs: helpers that the text uses.
-    ranges: memory that the program maps. keys: the rkey that each window's variable holds.
-    """
+class Writer(Writing):
+    """variables: type by name, in the order of their making. ranges: memory that it maps."""
 
     variables: dict[str, str] = field(default_factory=dict)
-    needs: set[str] = field(default_factory=set)
     ranges: list[tuple[int, int]] = field(default_factory=list)
-    keys: dict[Thing, int] = field(default_factory=dict)
-    completions: int = 0
 
 
 @dataclass(slots=True)
@@ -63,10 +56,6 @@ class Scope(Names):
     """A call of C, and the names that things have in its text."""
 
     writer: Writer
-
-    @property
-    def keys(self) -> dict[Thing, int]:
-        return self.writer.keys
 
     def declare(self, name: str, noun: Noun) -> None:
         """A pointer to the type of C."""
@@ -102,6 +91,14 @@ class Scope(Names):
         """`(union ibv_gid){ .raw = { … } }`."""
         octets = ", ".join(f"{octet:#04x}" for octet in value.to_bytes(16, "big"))
         return f"(union ibv_gid){{ .raw = {{ {octets} }} }}"
+
+    def immediate(self, value: int) -> str:
+        """`htonl(0x11)`."""
+        return f"htonl({number(swap_octets(value))})"
+
+    def memory(self, node: str, addr: int) -> str:
+        """A pointer."""
+        return f"(void *)({self.addr(node, addr)})"
 
 
 def checked(scope: Scope, text: Text | None) -> list[str]:

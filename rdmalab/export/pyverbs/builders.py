@@ -6,9 +6,9 @@ from rdmalab.command import Noun, Thing
 from rdmalab.export.pyverbs.objects import bind_info
 from rdmalab.export.pyverbs.requests import sge
 from rdmalab.export.pyverbs.text import Lines, Scope, Verb, called, lost, named, number
-from rdmalab.export.replay.calls import Bound, NotExportable
+from rdmalab.export.replay.builders import OPERANDS, judge_start, listed, next_fields
+from rdmalab.export.replay.calls import NotExportable
 from rdmalab.hca.objects import inc_rkey
-from rdmalab.hca.wr import swap_octets
 from rdmalab.spec.work import SendFlags
 
 
@@ -20,13 +20,7 @@ def _ex(s: Scope) -> str:
 
 
 def _next_fields(s: Scope, ex: str) -> list[str]:
-    qpx = s.argument("qpx")
-    if qpx is None:
-        return []
-    lines = [f"{ex}.wr_id = {number(qpx.wr_id)}"] if qpx.wr_id is not None else []
-    if qpx.wr_flags is not None:
-        lines.append(f"{ex}.wr_flags = {named(SendFlags(qpx.wr_flags))}")
-    return lines
+    return next_fields(s, ex, lambda flags: named(SendFlags(flags)))
 
 
 def _wr_set(s: Scope) -> Lines | None:
@@ -44,14 +38,8 @@ def _builder(operands: Callable[[Scope, str], list[str]]) -> Callable[[Scope], L
 
 
 def _wr_start(s: Scope) -> Lines:
-    if s.argument("thread") not in (None, 1):
-        raise NotExportable("wr_start by another thread")
+    judge_start(s)
     return Lines(f"{_ex(s)}.wr_start()")
-
-
-def _target(s: Scope, node: str, target: Bound) -> list[str]:
-    other = next((name for name in s.world.nodes if name != node), node)
-    return [s.rkey(node, target.rkey), s.addr(other, target.remote_addr)]
 
 
 def _bind_operands(s: Scope, node: str) -> list[str]:
@@ -73,10 +61,7 @@ def _data(s: Scope, node: str) -> list[str]:
 
 
 def _data_list(s: Scope, node: str) -> list[str]:
-    sg, most = s.argument("sg") or [], s.argument("num_sge")
-    count = len(sg) if most is None else most
-    if count > len(sg):
-        raise NotExportable("num_sge is more than sg_list has")
+    sg, count = listed(s, "sg", "num_sge")
     return [str(count), f"[{', '.join(sge(s, node, each) for each in sg)}]"]
 
 
@@ -86,10 +71,7 @@ def _inline(s: Scope, node: str) -> list[str]:
 
 
 def _inline_list(s: Scope, node: str) -> list[str]:
-    bufs, most = s.argument("buf") or [], s.argument("num_buf")
-    count = len(bufs) if most is None else most
-    if count > len(bufs):
-        raise NotExportable("num_buf is more than buf_list has")
+    bufs, count = listed(s, "buf", "num_buf")
     made = [called(s.use("qp", "DataBuffer"), s.addr(node, b.addr), number(b.length)) for b in bufs]
     return [str(count), f"[{', '.join(made)}]"]
 
@@ -99,53 +81,12 @@ def _ud_addr(s: Scope, node: str) -> list[str]:
     return [ah, s.qpn(node, s.argument("remote_qpn")), number(s.argument("remote_qkey"))]
 
 
-def _host_imm(s: Scope) -> str:
-    return number(swap_octets(s.argument("imm_data")))
-
-
 VERBS: dict[str, Verb] = {
     "wr_start": Verb(_wr_start, lost),
     "wr_set": Verb(_wr_set, lost),
     "wr_complete": Verb(_builder(lambda _s, _n: [])),
     "wr_abort": Verb(_builder(lambda _s, _n: []), lost),
-    "wr_send": Verb(_builder(lambda _s, _n: []), lost),
-    "wr_send_imm": Verb(_builder(lambda s, _n: [_host_imm(s)]), lost),
-    "wr_send_inv": Verb(_builder(lambda s, n: [s.rkey(n, s.argument("invalidate_rkey"))]), lost),
-    "wr_local_inv": Verb(_builder(lambda s, n: [s.rkey(n, s.argument("invalidate_rkey"))]), lost),
-    "wr_rdma_write": Verb(_builder(lambda s, n: _target(s, n, s.argument("target"))), lost),
-    "wr_rdma_write_imm": Verb(
-        _builder(lambda s, n: [*_target(s, n, s.argument("target")), _host_imm(s)]), lost
-    ),
-    "wr_rdma_read": Verb(_builder(lambda s, n: _target(s, n, s.argument("target"))), lost),
-    "wr_atomic_cmp_swp": Verb(
-        _builder(
-            lambda s, n: [
-                *_target(s, n, s.argument("operands")),
-                number(s.argument("operands").compare),
-                number(s.argument("operands").swap),
-            ]
-        ),
-        lost,
-    ),
-    "wr_atomic_fetch_add": Verb(
-        _builder(
-            lambda s, n: [
-                *_target(s, n, s.argument("operands")),
-                number(s.argument("operands").add),
-            ]
-        ),
-        lost,
-    ),
-    "wr_send_tso": Verb(
-        _builder(
-            lambda s, n: [
-                s.addr(n, s.argument("header").hdr_addr),
-                str(s.argument("header").hdr_sz),
-                str(s.argument("header").mss),
-            ]
-        ),
-        lost,
-    ),
+    **{word: Verb(_builder(operands), lost) for word, operands in OPERANDS.items()},
     "wr_bind_mw": Verb(_builder(_bind_operands), lost),
     "wr_set_sge": Verb(_builder(_data), lost),
     "wr_set_sge_list": Verb(_builder(_data_list), lost),

@@ -1,4 +1,4 @@
-"""Each command as its call of pyverbs: looked up, and refused with the number of its entry."""
+"""Each command as its call of pyverbs, by name."""
 
 from rdmalab.export.pyverbs import (
     builders,
@@ -9,22 +9,11 @@ from rdmalab.export.pyverbs import (
     shared_queues,
     states,
 )
-from rdmalab.export.pyverbs.text import Lines, Scope, Verb, Writer
-from rdmalab.export.replay.calls import Call, NotExportable, judged
+from rdmalab.export.pyverbs.text import Lines, Scope, Writer
+from rdmalab.export.replay.program import Language
 
-_ROOMS = (objects, states, shared_queues, requests, builders, completions, host)
-VERBS: dict[str, Verb] = {word: verb for room in _ROOMS for word, verb in room.VERBS.items()}
-
-
-def begin(writer: Writer, call: Call) -> Lines | None:
-    """The call before it is carried out; None: nothing is called. NotExportable: no program can."""
-    with judged(call):
-        if call.word not in VERBS:
-            raise NotExportable(f"{call.word} is not in pyverbs, or not in its skin")
-        return VERBS[call.word].begin(Scope(call, writer))
-
-
-def end(writer: Writer, call: Call, text: Lines | None) -> list[str]:
-    """Its lines, when its result is known; NotExportable as of `begin`."""
-    with judged(call):
-        return VERBS[call.word].end(Scope(call, writer), text)
+CALLS = Language[Writer, Lines](
+    (objects, states, shared_queues, requests, builders, completions, host),
+    Scope,
+    "is not in pyverbs, or not in its skin",
+)

@@ -6,12 +6,12 @@ by `rdmalab python --call-time 0`, its calls take no virtual time, so each packe
 
 import re
 from collections.abc import Sequence
-from importlib import resources
 
-from rdmalab.export.pyverbs.calls import begin, end
+from rdmalab.export.pyverbs.calls import CALLS
 from rdmalab.export.pyverbs.text import TAB, Lines, Writer
-from rdmalab.export.replay.calls import Bytes, Call, Chapter, Replay, judge_world, parts
+from rdmalab.export.replay.calls import Bytes, Chapter
 from rdmalab.export.replay.long_lines import WIDTH, folded, wrapped
+from rdmalab.export.replay.program import Program, helpers
 from rdmalab.export.replay.values import variable
 from rdmalab.session.session import Session
 from rdmalab.views import fmt
@@ -25,7 +25,6 @@ _BRING = {
 }  # fmt: skip
 """Names that a helper imports from pyverbs, and other helpers that it needs."""
 _RUN = re.compile(rb"(.)\1{16,}|(?:(?!(.)\2{16}).){1,48}", re.DOTALL)
-_END = "What is left at the end: completions, the states of the queue pairs, memory."
 
 
 def is_program(octets: bytes) -> bool:
@@ -38,70 +37,45 @@ def program(session: Session, title: str, chapters: Sequence[Chapter] = ()) -> s
 
     title: its docstring. chapters: parts of the journal; none: parts of thirty calls.
     """
-    judge_world(session)
-    return _Program(session, chapters or parts(session)).text(title)
+    return _Program(CALLS, Writer(), session, chapters).text(title)
 
 
-class _Program:
-    """A program while it is written: the scribe of a replay."""
+class _Program(Program[Writer, Lines]):
+    """Its calls stand at the level of the module."""
 
-    def __init__(self, session: Session, chapters: Sequence[Chapter]) -> None:
-        self.session = session
-        self.chapters = chapters
-        self.runs = {entry: run for each in chapters for entry, run in each.runs.items()}
-        self.replay = Replay(session, self)
-        self.writer = Writer()
-        self.pending: Lines | None = None
-
-    def text(self, title: str) -> str:
+    def write(self, title: str) -> str:
         """All of it."""
-        try:
-            body = self._body()
-        finally:
-            self.replay.end()
+        body: list[str] = []
+        for chapter in self.chapters:
+            body += ["", *self.comment(chapter.title), *self.replay.until(chapter.stop)]
+        body += ["", *self.looks()]
+        done = fmt.count(self.writer.completions, "completion")
+        body.append(f'print("as in the lab: {done}, states and memory")')
         lines = [each for line in body for each in folded(line, WIDTH, TAB, 1)]
         return "\n".join([*self._head(title, lines), *lines, ""])
 
-    def _body(self) -> list[str]:
-        body: list[str] = []
-        for chapter in self.chapters:
-            body += ["", *_comment(chapter.title), *self.replay.until(chapter.stop)]
-        body += ["", *_comment(_END), *self.replay.rest(), *self.replay.looks()]
-        body += [line for part in self.replay.memory() for line in self._bytes(part)]
-        done = fmt.count(self.writer.completions, "completion")
-        return [*body, f'print("as in the lab: {done}, states and memory")']
+    def comment(self, text: str) -> list[str]:
+        """`# TEXT`."""
+        return [f"# {line}".rstrip() for line in wrapped(text)]
 
-    def wait(self, passed_ns: int, events: int, entry: int | None) -> list[str]:
-        """A sleep; for no time, too: what is due happens before the next call."""
-        del events
-        self.writer.needs.add("wait_ns")
-        run = self.runs.get(-1 if entry is None else entry, "")
-        return [f"wait_ns({passed_ns}){f'  # {run}' if run else ''}"]
+    def sleep(self, passed_ns: int, run: str) -> str:
+        """`wait_ns(1000)  # run`."""
+        return f"wait_ns({passed_ns}){f'  # {run}' if run else ''}"
 
-    def begin(self, call: Call) -> None:
-        """Keep the text of a call."""
-        self.pending = begin(self.writer, call)
-
-    def end(self, call: Call) -> list[str]:
-        """The kept text, with its check."""
-        return end(self.writer, call, self.pending)
-
-    def _bytes(self, part: Bytes) -> list[str]:
-        name, octets = self.replay.again.names.of(part.thing), part.octets
+    def expected(self, name: str, part: Bytes) -> list[str]:
+        """A call of the helper expect_bytes."""
         self.writer.needs |= {"expect_bytes", "expect"}
-        return [f'expect_bytes("{name}", {variable(name)}, {_octets(octets)})']
+        return [f'expect_bytes("{name}", {variable(name)}, {_octets(part.octets)})']
 
     def _head(self, title: str, body: list[str]) -> list[str]:
-        profile = next(iter(self.session.world.nodes.values())).profile.name
-        option = "" if profile == "strict" else f"--profile {profile} "
-        helpers, imports = self._helpers(body)
+        used, imports = self._helpers(body)
         nodes = [variable(node) for node in self.session.world.nodes]
         first, *rest = [line.replace("\\", "\\\\") for line in wrapped(title)]
         return [
             f'"""{first}', *rest, "",
             "Made by rdmalab from what happened there. To run it on a lab:", "",
-            f"    rdmalab python --call-time 0 {option}program.py", '"""', "", *imports, "",
-            *(f"\n{text}" for text in helpers), "",
+            f"    rdmalab python --call-time 0 {self.option}program.py", '"""', "", *imports, "",
+            *(f"\n{text}" for text in used), "",
             *(f'{node} = Context(name="rdmalab{at}")' for at, node in enumerate(nodes)),
         ]  # fmt: skip
 
@@ -113,25 +87,15 @@ class _Program:
                 modules.setdefault(module, set()).add(imported)
                 needs |= also
         modules.setdefault("device", set()).add("Context")
-        helpers = [text for name, text in _helpers().items() if name in needs]
-        text = "\n".join([*helpers, *body])
+        found = helpers("rdmalab.export.pyverbs", "parts.txt", _PART)
+        used = [text for name, text in found.items() if name in needs]
+        text = "\n".join([*used, *body])
         imports = [f"import {name}" for name in _MODULES if re.search(rf"\b{name}\.", text)]
         imports += ["from contextlib import contextmanager"] if "refused" in needs else []
         imports += ["", "import pyverbs.enums as e"]
         for name in sorted(modules):
             imports.append(f"from pyverbs.{name} import {', '.join(sorted(modules[name]))}")
-        return helpers, imports
-
-
-def _helpers() -> dict[str, str]:
-    """The parts of parts.txt by name, in its order."""
-    source = resources.files("rdmalab.export.pyverbs") / "parts.txt"
-    _, *found = _PART.split(source.read_text("utf-8"))
-    return {name: text.rstrip() + "\n" for name, text in zip(found[::2], found[1::2], strict=True)}
-
-
-def _comment(text: str) -> list[str]:
-    return [f"# {line}".rstrip() for line in wrapped(text)]
+        return used, imports
 
 
 def _octets(octets: bytes) -> str:

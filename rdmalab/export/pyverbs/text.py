@@ -4,10 +4,11 @@ from dataclasses import dataclass, field
 from errno import EAGAIN, errorcode
 from typing import TYPE_CHECKING, NamedTuple
 
-from rdmalab.command import Noun, Thing
+from rdmalab.command import Noun
 from rdmalab.export.replay.calls import NotExportable
-from rdmalab.export.replay.names import Names
+from rdmalab.export.replay.names import Names, Writing
 from rdmalab.export.replay.values import constant
+from rdmalab.hca.wr import swap_octets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,14 +37,11 @@ class Lines:
 
 
 @dataclass(slots=True)
-class Writer:
-    """State that the lines of a program share. needs: helpers; modules: imports from pyverbs."""
+class Writer(Writing):
+    """modules: imports from pyverbs. extended: variables of queues that were made by *_ex."""
 
-    needs: set[str] = field(default_factory=set)
     modules: dict[str, set[str]] = field(default_factory=dict)
-    keys: dict[Thing, int] = field(default_factory=dict)
     extended: set[str] = field(default_factory=set)
-    completions: int = 0
 
 
 @dataclass(slots=True)
@@ -51,10 +49,6 @@ class Scope(Names):
     """A call of pyverbs, and the names that things have in its text."""
 
     writer: Writer
-
-    @property
-    def keys(self) -> dict[Thing, int]:
-        return self.writer.keys
 
     def declare(self, name: str, noun: Noun) -> None:
         """Python declares nothing."""
@@ -89,6 +83,14 @@ class Scope(Names):
         self.use("addr", "GID")
         words = ":".join(f"{value >> at & 0xFFFF:04x}" for at in range(112, -1, -16))
         return f'GID("{words}")'
+
+    def immediate(self, value: int) -> str:
+        """A number of the host."""
+        return number(swap_octets(value))
+
+    def memory(self, node: str, addr: int) -> str:
+        """The address."""
+        return self.addr(node, addr)
 
     def use(self, module: str, name: str) -> str:
         """Import a class; returns its name."""

@@ -17,18 +17,12 @@ from rdmalab.session.journal import Entry
 from rdmalab.session.run_control import SLICE
 from rdmalab.session.session import CommandOutcome, Session
 from rdmalab.spec.profiles import PROFILES
+from rdmalab.verbs.nouns import DESTROYERS
 from rdmalab.world.programs import Carried
 from rdmalab.world.world import World
 
 Bound = Any
 """A value of a command, as the binder makes it: its class is that of the command's signature."""
-_DESTROYERS = {
-    Noun.QP: ("destroy_qp", "qp"), Noun.FLOW: ("destroy_flow", "flow"),
-    Noun.AH: ("destroy_ah", "ah"), Noun.MW: ("dealloc_mw", "mw"),
-    Noun.SRQ: ("destroy_srq", "srq"), Noun.MR: ("dereg_mr", "mr"), Noun.CQ: ("destroy_cq", "cq"),
-    Noun.CHANNEL: ("destroy_comp_channel", "channel"), Noun.XRCD: ("close_xrcd", "xrcd"),
-    Noun.PD: ("dealloc_pd", "pd"), Noun.TD: ("dealloc_td", "td"),
-}  # fmt: skip
 _CRASH = "crash-"  # rules that stand for a segmentation fault
 _OF_PROGRAMS = frozenset({"program", "stop"})
 """Commands that begin and end threads, whose calls are written when they come."""
@@ -215,9 +209,9 @@ class Replay:
 
     def tidying(self) -> list[str]:
         """The calls that destroy what is left; those that are refused are left out."""
-        for noun, (word, parameter) in _DESTROYERS.items():
+        for noun, word in DESTROYERS.items():
             for thing in reversed(self._living(noun)):
-                call = Call(self.again, word, {parameter: thing}, None)
+                call = Call(self.again, word, {str(noun): thing}, None)
                 call.outcome = self.again.perform(self._invocation(call))
                 if not call.errno:
                     self.scribe.begin(call)

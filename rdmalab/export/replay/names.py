@@ -6,7 +6,7 @@ elsewhere would have others there, so it reads them from its own objects.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rdmalab.command import New, Noun, Thing
 from rdmalab.export.replay.calls import Bound, Call, NotExportable
@@ -20,17 +20,26 @@ _VARIANTS = 3  # of a window's key, that a program may have counted on
 
 
 @dataclass(slots=True)
+class Writing:
+    """State that the calls of a program share while it is written.
+
+    needs: helpers that the text uses. keys: the rkey that the variable of each window holds.
+    completions: polled so far.
+    """
+
+    needs: set[str] = field(default_factory=set)
+    keys: dict[Thing, int] = field(default_factory=dict)
+    completions: int = 0
+
+
+@dataclass(slots=True)
 class Names(ABC):
     """A call, and the names that things have in its text, in one language."""
 
     call: Call
+    writer: Writing
 
     # ------------------------------------------------------------------ of the language
-    @property
-    @abstractmethod
-    def keys(self) -> dict[Thing, int]:
-        """The rkey that the variable of each window holds."""
-
     @abstractmethod
     def declare(self, name: str, noun: Noun) -> None:
         """A variable is made."""
@@ -62,6 +71,14 @@ class Names(ABC):
     @abstractmethod
     def gid_bytes(self, value: int) -> str:
         """A GID of its own."""
+
+    @abstractmethod
+    def immediate(self, value: int) -> str:
+        """The argument of a builder for the immediate that lies in memory as this number."""
+
+    @abstractmethod
+    def memory(self, node: str, addr: int) -> str:
+        """The argument of a builder for memory of the host at an address."""
 
     # ------------------------------------------------------------------ the same in all
     @property
@@ -129,7 +146,7 @@ class Names(ABC):
 
     def _window_key(self, thing: Thing, value: int) -> str | None:
         """`B_mw0->rkey`, or that key some variants on."""
-        held, text = self.keys.get(thing, 0), self.member(self.var(thing), "rkey")
+        held, text = self.writer.keys.get(thing, 0), self.member(self.var(thing), "rkey")
         for _ in range(_VARIANTS):
             if held == value:
                 return text

@@ -229,4 +229,5 @@ def test_a_handle_of_another_program_is_no_handle(server: tuple[Server, Path]) -
             HANDLERS[word](Call(calls, other, "A", ask, memoryview(b"")))
     calls.acting = (owner,)
     call = Call(calls, owner, "A", {"handle": number}, memoryview(b""))
-    assert HANDLERS["dealloc_pd"](call) == {}
+    HANDLERS["dealloc_pd"](call)
+    assert not owner.own

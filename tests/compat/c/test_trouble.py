@@ -1,79 +1,87 @@
-"""Wrong C programs: the cause is told while they run, and is the same of what was saved."""
+"""Reports of `rdmalab exec` about programs that fail or hang, of programs that many know."""
 
-from pathlib import Path
-from typing import NamedTuple
+import signal
+import subprocess
+import sys
 
 import pytest
 
-from rdmalab import cli
-from tests.compat.c.running import execute, pair
+from tests.compat.c.running import Ended, execute, free_port
 from tests.tools import needs
 
-
-class Case(NamedTuple):
-    """A program; the word of its cause, and what the evidence has; whether it hangs."""
-
-    program: str
-    cause: str
-    evidence: str
-    hangs: bool = False
+pytestmark = needs("ibv_rc_pingpong")
 
 
-CASES = [
-    Case("wrong_rkey", "rem-access", "is the key of no MR or bound window on A"),
-    Case("lkey_for_rkey", "rem-access", "is the lkey of A.mr0, whose rkey is"),
-    Case("no_receive", "rnr-infinite", "rnr_retry=7", hangs=True),
-    Case("rnr_retry", "no-rr", "A.qp0 had no receive"),
-    Case("unsignaled", "unsignaled", "sq_sig_all=0", hangs=True),
-    Case("arm_race", "armed-after-cqe", "get_cq_event on A.channel0 would block", hangs=True),
-    Case("after_dereg", "loc-prot", "was that of B.mr0, which was deregistered"),
-    Case("full_queue", "sq-full-of-unsignaled", "none of them signaled", hangs=True),
-    Case("freed_buffer", "dereg-early", "deregistered A.mr1"),
-    Case("peer_crash", "peer-destroyed", "destroyed A.qp0"),
-    Case("deadlock", "no-remote-send", "has sent nothing yet", hangs=True),
-]
-REFUSED = [
-    Case("wrong_order", "bring-up-attr", "not a legal"),
-    Case("wrong_gid", "ah-sgid-empty", "GID table entry 6 is"),
-]  # told by `why`: the program itself sees the errno
+def pingpong(server: str, client: str, host: str = "localhost") -> Ended:
+    """Two ends of ibv_rc_pingpong with their options."""
+    words = ["ibv_rc_pingpong", "-p", free_port()]
+    return execute("--", *words, *server.split(), ":", *words, *client.split(), host)
 
 
-@needs("gcc")
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.program)
-def test_cause_of_a_running_program_and_of_its_saved_scenario(
-    case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    saved = str(tmp_path / "saved.rdmalab.yaml")
-    ended = execute("--save", saved, *pair(case.program, tmp_path))
-    lines = " ".join(ended.err.split())
-    assert case.cause in lines
-    assert " ".join(case.evidence.split()) in lines
-    assert ("they hang" in lines) == case.hangs
-    if case.program != "deadlock":  # nobody sends: nothing is wrong with the adapters
-        cli.main(["why", saved])
-        assert case.cause in capsys.readouterr().out
+def test_a_refused_call_after_which_a_program_fails_is_explained() -> None:
+    ended = pingpong("", "")  # without -g: an address without a GRH
+    assert ended.code == 1
+    assert "ended with 1 after modify_qp was refused with EINVAL" in ended.err
+    assert "no-grh" in ended.err
+    assert ended.err.count("REFUSED") == 1
 
 
-@needs("gcc")
-@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.program)
-def test_why_at_the_end_names_a_refused_call(case: Case, tmp_path: Path) -> None:
-    ended = execute("--why", *pair(case.program, tmp_path))
-    assert ended.code
-    lines = " ".join(ended.err.split())
-    assert case.cause in lines
-    assert case.evidence in lines
+def test_no_refused_call_of_a_program_that_ends_well_is_reported() -> None:
+    ended = execute("--", "ibv_devinfo", "-v")
+    assert (ended.code, "rdmalab:" in ended.err) == (0, False)
 
 
-@needs("gcc")
-def test_a_right_program_ends_well(tmp_path: Path) -> None:
-    saved = str(tmp_path / "saved.rdmalab.yaml")
-    ended = execute("--why", "--save", saved, *pair("right", tmp_path))
-    assert (ended.code, ended.out.count("success")) == (0, 3)
-    assert "WELL" in ended.err
-    assert cli.main(["run", saved]) == 0
+def test_a_wait_in_accept_is_reported_when_the_client_has_ended() -> None:
+    ended = pingpong("-g 1", "-g 1", "nobody.invalid")
+    assert "ibv_rc_pingpong ended with 1" in ended.err
+    assert "on A waits outside of the lab, in accept at TCP port" in ended.err
+    assert "at localhost" in ended.err
+    assert "the programs are ended: they hang" in ended.err
 
 
-@needs("gcc")
-def test_why_gives_the_exit_code_where_the_programs_ended_well(tmp_path: Path) -> None:
-    assert execute(*pair("wrong_rkey", tmp_path)).code == 0
-    assert execute("--why", *pair("wrong_rkey", tmp_path)).code == 1
+def test_no_answer_about_a_program_offers_a_word_of_the_prompt() -> None:
+    ended = pingpong("-g 1 -s 4096", "-g 1 -s 1024")
+    assert "fix:" in ended.err
+    assert "apply" not in ended.err
+
+
+def test_of_several_requests_of_one_wr_id_the_failed_one_is_explained() -> None:
+    ended = pingpong("-g 1 -s 4096", "-g 1 -s 1024")
+    polled = next(row for row in ended.err.splitlines() if "has polled" in row).split()[-1]
+    answer = ended.err.partition("has polled")[2]
+    assert polled in answer.partition("cause")[0].partition("\n")[2]
+    assert "WR_FLUSH_ERR" not in answer.splitlines()[2]
+
+
+@pytest.mark.parametrize("is_asked", [False, True])
+def test_a_hanging_program_is_answered_first(is_asked: bool) -> None:
+    words = ["ibv_rc_pingpong", "-p", free_port(), "-g", "1", "-n"]
+    options = ["--why"] if is_asked else []
+    ended = execute(*options, "--", *words, "100", ":", *words, "3", "localhost")
+    verdicts = [row.split()[0] for row in ended.err.splitlines() if row.split()[:1] in
+                (["NEVER"], ["WELL"], ["COMPLETED"], ["FAILED"], ["PENDING"])]  # fmt: skip
+    assert set(verdicts) == {"NEVER"}, ended.err
+
+
+def test_the_report_of_a_hang_says_how_the_programs_are_ended() -> None:
+    words = ["ibv_rc_pingpong", "-p", free_port(), "-g", "1", "-n"]
+    line = [
+        sys.executable,
+        "-m",
+        "rdmalab",
+        "exec",
+        "--limit",
+        "60",
+        "--",
+        *words,
+        "100",
+        ":",
+        *words,
+        "3",
+    ]
+    with subprocess.Popen([*line, "localhost"], stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        rows = iter(running.stderr.readline, "")
+        assert next(row for row in rows if "^C ends the programs" in row)
+        running.send_signal(signal.SIGINT)
+        assert running.wait(30)

@@ -1,0 +1,134 @@
+"""The skeleton of a program in any language: verbs looked up by name, the lines between calls."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from importlib import resources
+from types import ModuleType
+from typing import Generic, TypeVar
+
+from rdmalab.export.replay.calls import (
+    Bytes,
+    Call,
+    Chapter,
+    NotExportable,
+    Replay,
+    judge_world,
+    judged,
+    parts,
+)
+from rdmalab.export.replay.names import Names, Writing
+from rdmalab.session.session import Session
+
+W = TypeVar("W", bound=Writing)
+T = TypeVar("T")
+_END = "What is left at the end: completions, the states of the queue pairs, memory."
+
+
+class Language(Generic[W, T]):
+    """The verbs of a language: `VERBS` of its modules.
+
+    scope: the names in the text of a call. unknown: why a command that has no row has no call.
+    """
+
+    def __init__(
+        self, rooms: Sequence[ModuleType], scope: Callable[[Call, W], Names], unknown: str
+    ) -> None:
+        self.verbs = {word: verb for room in rooms for word, verb in room.VERBS.items()}
+        self.scope = scope
+        self.unknown = unknown
+
+    def begin(self, writer: W, call: Call) -> T | None:
+        """The call before it is carried out; None: nothing is called.
+
+        NotExportable, with the number of its entry: no program can do this.
+        """
+        with judged(call):
+            if call.word not in self.verbs:
+                raise NotExportable(f"{call.word} {self.unknown}")
+            begun: T | None = self.verbs[call.word].begin(self.scope(call, writer))
+            return begun
+
+    def end(self, writer: W, call: Call, text: T | None) -> list[str]:
+        """Its lines, when its result is known; NotExportable as of `begin`."""
+        with judged(call):
+            lines: list[str] = self.verbs[call.word].end(self.scope(call, writer), text)
+            return lines
+
+
+class Program(ABC, Generic[W, T]):
+    """A program while it is written: the scribe of a replay.
+
+    chapters: parts of the journal; none: parts of thirty calls. NotExportable for a world that no
+    program finds.
+    """
+
+    def __init__(
+        self, language: Language[W, T], writer: W, session: Session, chapters: Sequence[Chapter]
+    ) -> None:
+        judge_world(session)
+        self.language, self.writer = language, writer
+        self.session = session
+        self.chapters = chapters or parts(session)
+        self.runs = {entry: run for each in self.chapters for entry, run in each.runs.items()}
+        self.replay = Replay(session, self)
+        self.pending: T | None = None
+
+    # ------------------------------------------------------------------ of the language
+    @abstractmethod
+    def write(self, title: str) -> str:
+        """All of it, with this title in its first comment."""
+
+    @abstractmethod
+    def comment(self, text: str) -> list[str]:
+        """A comment of one or more lines; none for an empty text."""
+
+    @abstractmethod
+    def sleep(self, passed_ns: int, run: str) -> str:
+        """A call that lets so much time pass. run: the step of the session that did, or empty."""
+
+    @abstractmethod
+    def expected(self, name: str, part: Bytes) -> list[str]:
+        """Lines that compare the bytes of a region with what it has at the end."""
+
+    # ------------------------------------------------------------------ the same in all
+    def text(self, title: str) -> str:
+        """All of it; NotExportable says what no program can do."""
+        try:
+            return self.write(title)
+        finally:
+            self.replay.end()
+
+    @property
+    def option(self) -> str:
+        """The option of the device on a command line, `--profile rxe `; empty for strict."""
+        profile = next(iter(self.session.world.nodes.values())).profile.name
+        return "" if profile == "strict" else f"--profile {profile} "
+
+    def wait(self, passed_ns: int, events: int, entry: int | None) -> list[str]:
+        """A sleep; for no time, too: what is due happens before the next call."""
+        del events
+        self.writer.needs.add("wait_ns")
+        return [self.sleep(passed_ns, self.runs.get(-1 if entry is None else entry, ""))]
+
+    def begin(self, call: Call) -> None:
+        """Keep the text of a call."""
+        self.pending = self.language.begin(self.writer, call)
+
+    def end(self, call: Call) -> list[str]:
+        """The kept text, with its check."""
+        return self.language.end(self.writer, call, self.pending)
+
+    def looks(self) -> list[str]:
+        """Lines that look at what is left at the end."""
+        lines = [*self.comment(_END), *self.replay.rest(), *self.replay.looks()]
+        for part in self.replay.memory():
+            lines += self.expected(self.replay.again.names.of(part.thing), part)
+        return lines
+
+
+def helpers(package: str, file: str, heading: re.Pattern[str]) -> dict[str, str]:
+    """The parts of a file of a package by name, in its order. heading: the line before a part."""
+    source = resources.files(package) / file
+    _, *found = heading.split(source.read_text("utf-8"))
+    return {name: text.rstrip() + "\n" for name, text in zip(found[::2], found[1::2], strict=True)}
