@@ -129,3 +129,16 @@ def test_a_step_that_asks_why_may_ask_only() -> None:
 def test_a_step_with_expectations_alone_belongs_to_the_step_above(key: str) -> None:
     with pytest.raises(ValidationError, match=f"{key} belongs to the step above"):
         Step.model_validate({key: ["idle"]})
+
+
+@pytest.mark.parametrize(
+    ("given", "lines"),
+    [
+        ({"do": "alloc_pd A.pd0", "errno": "EINVAL"}, ["errno EINVAL"]),
+        ({"run": "", "expect": ["event == 1"], "wire": ["skip"]}, ["skip", "event == 1"]),
+        ({"why": "", "cause": "no-rr"}, ["cause no-rr"]),
+        ({"run": ""}, []),
+    ],
+)
+def test_a_report_prints_each_assertion_of_a_step(given: dict[str, Any], lines: list[str]) -> None:
+    assert Step.model_validate(given).asserted == lines

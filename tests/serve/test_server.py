@@ -262,6 +262,20 @@ async def test_a_class_watches_and_cannot_type() -> None:
 
 
 @pytest.mark.slow
+async def test_a_page_has_the_colours_of_the_app_and_not_those_of_the_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The 16 colours of textual.js are those of xterm.js: grey on black could hardly be read."""
+    monkeypatch.delenv("COLORTERM", raising=False)
+    async with serving() as server, visiting(server) as visitor:
+        await visitor.sees("A>")
+        cells = [cell for row in visitor.screen.buffer.values() for cell in row.values()]
+        named = {cell.fg for cell in cells if not re.fullmatch("[0-9a-f]{6}|default", cell.fg)}
+        assert named == set()
+        assert {cell.fg for cell in cells} != {"default"}
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed; .ci/run installs it")
 async def test_a_browser_types_and_asks_no_other_host(tmp_path: Path) -> None:
     """The policy of the page admits all that textual.js does."""

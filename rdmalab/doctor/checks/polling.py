@@ -12,6 +12,7 @@ from rdmalab.doctor.moments.unreported import done_unsignaled
 from rdmalab.hca import async_events
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.records import noun_of
+from rdmalab.world.relations import DESTROYERS
 
 
 @check("wrong-cq", asked=True)
@@ -355,7 +356,7 @@ def _lost_again(case: Case, qp: QueuePair, lost: Cqe, *, after_reset: bool) -> l
 
 
 _OF_CQ, _ASYNC = "cq-events-unacked", "async-unacked"
-_NOUNS = {"destroy_cq": Noun.CQ, "destroy_qp": Noun.QP, "destroy_srq": Noun.SRQ}
+_NOUNS = {DESTROYERS[noun]: noun for noun in (Noun.CQ, Noun.QP, Noun.SRQ)}
 
 
 def _destroyed(case: Case) -> Thing | None:

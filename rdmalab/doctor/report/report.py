@@ -165,9 +165,8 @@ class Report(AnswerInRows):
         is_shown = event is not None and any(row.event == event for row in rows)
         if not rows or is_shown or self.outcome.good or self.outcome.kind is Status.NEVER:
             return []
-        end = (
-            ":" if self.outcome.kind is Status.REFUSED else ";"
-        )  # a reason stands in the first line
+        # A reason stands in the first line.
+        end = ":" if self.outcome.kind is Status.REFUSED else ";"
         text = named(name, self.outcome.sentence.partition(end)[0])
         return [Row(RowPart.SYMPTOM, text, "so ", event)]
 
