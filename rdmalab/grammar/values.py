@@ -267,6 +267,7 @@ def _moment(atom: Atom, kind: MomentKind, _node: str | None) -> Moment:
         return Moment(event=int(match[1]))
     if not text[:1].isdigit():
         hint = f"did you mean @{text}?" if text.isidentifier() else example(kind)
+        hint = "leave it out: the second moment is now" if text == "now" else hint
         raise NotUnderstood(f"{quoted(text)} is no moment", atom.place, hint)
     return Moment(at_ns=whole(text, Unit.NS, atom.place))
 

@@ -216,6 +216,12 @@ class Clock(Jump):
 
 
 def _to_checkpoint(session: Session, name: str, argument: str) -> RunControl:
+    """Go to a checkpoint, or to the end of a branch of this name."""
+    if name in session.history.branches and name not in session.checkpoints:
+        if name == session.history.branch.name:
+            return Jump(session, session.history.end)
+        session.history.switch(session.history.branches[name])
+        return Jump(session, session.history.here)
     if name not in session.checkpoints:
         known = " ".join(f"@{mark}" for mark in session.checkpoints)
         hint = f"there is: {known}" if known else "checkpoint NAME makes one"

@@ -164,7 +164,10 @@ def switch(session: Session, branch: str) -> str:
 def diff(session: Session, one: Moment, other: Moment | None = None) -> View:
     """Show what differs between two moments, field by field and byte by byte; other: now.
 
+    @NAME is a checkpoint, or the end of a branch.
+
     Example: diff ev12 ev13
+    Example: diff @main
     """
     world, names = session.world, session.names
     first, before = _visited(session, one, "one")

@@ -162,9 +162,28 @@ def test_now_is_on_this_branch_even_after_a_moment_of_another() -> None:
     view = well(lab, "diff @done").value
     assert view.title == "from event 19 to event 14"
     found = [row.text for row in view.rows]
-    assert "A.qp0.state RTS → (gone)" in found
+    assert "A.qp0 RTS → (gone)" in found
+    assert not any(line.startswith("A.qp0.") for line in found)
     assert "B.mr0[100].5 bytes 68 65 6c 6c 6f → 00 00 00 00 00" in found
     assert "A.mr0[0].5 bytes 68 65 6c 6c 6f → 00 00 00 00 00" in found
+
+
+def test_an_object_of_one_moment_alone_is_one_row_with_its_name() -> None:
+    lab = written()
+    well(lab, "create_cq A.cq7 cqe=4")
+    assert printed(lab, "diff ev19") == ["A.cq7 (does not exist) → exists"]
+
+
+def test_the_end_of_a_branch_is_a_moment() -> None:
+    lab = written()
+    trip(lab, "goto 13")
+    well(lab, "modify_qp A.qp0 state=ERR")
+    found = printed(lab, "diff @main")
+    assert "A.qp0.state RTS → ERR" in found
+    assert branch(lab) == "branch-1"
+    error = misread(lab, "diff main")
+    assert error.hint == "did you mean @main?"
+    assert misread(lab, "diff ev3 now").hint == "leave it out: the second moment is now"
 
 
 def test_a_moment_that_never_was_is_a_mistake_with_a_caret() -> None:
