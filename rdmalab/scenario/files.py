@@ -49,11 +49,18 @@ def of_instructor(path: str) -> str:
 def found(path: str) -> str:
     """The path for a short name: `err/rnr-retry-exceeded`, `err`, or `rnr-retry-exceeded`.
 
-    The last part of a name suffices where only one lesson or lab has it.
+    The last part of a name suffices where only one lesson or lab has it. Where there is no folder
+    `scenarios`, a path below it is that of the installed package, as the manual writes it.
     """
     named = Path(path)
     try:
-        if named.suffix or named.is_absolute() or named.exists():
+        if named.is_absolute() or named.exists():
+            return path
+        if named.parts[:1] == (FOLDER,):
+            shipped = str(lessons_folder().joinpath(*named.parts[1:]))
+            files = (f"{shipped}{suffix}" for suffix in ("", SUFFIX, LAB_SUFFIX))
+            return next((file for file in files if Path(file).exists()), path)
+        if named.suffix:
             return path
         there = (
             folder / f"{path}{suffix}"
