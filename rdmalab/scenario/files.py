@@ -56,12 +56,8 @@ def found(path: str) -> str:
     try:
         if named.is_absolute() or named.exists():
             return path
-        if named.parts[:1] == (FOLDER,):
-            shipped = str(lessons_folder().joinpath(*named.parts[1:]))
-            files = (f"{shipped}{suffix}" for suffix in ("", SUFFIX, LAB_SUFFIX))
-            return next((file for file in files if Path(file).exists()), path)
-        if named.suffix:
-            return path
+        if named.suffix or named.parts[:1] == (FOLDER,):
+            return _shipped(named) or path
         there = (
             folder / f"{path}{suffix}"
             for folder in (Path(), lessons_folder())
@@ -76,6 +72,15 @@ def found(path: str) -> str:
         return same[0] if len(same) == 1 else path
     except (OSError, ValueError):  # no such path can be: whoever opens it says so
         return path
+
+
+def _shipped(named: Path) -> str:
+    """The file or folder of the package for a path below `scenarios`; empty if there is none."""
+    if named.parts[:1] != (FOLDER,):
+        return ""
+    shipped = str(lessons_folder().joinpath(*named.parts[1:]))
+    files = (f"{shipped}{suffix}" for suffix in ("", SUFFIX, LAB_SUFFIX))
+    return next((file for file in files if Path(file).exists()), "")
 
 
 def lesson_files(folder: str = "", within: str = "") -> Iterator[tuple[str, str]]:
