@@ -233,11 +233,12 @@ class Clock(Jump):
 
 
 def _to_checkpoint(session: Session, name: str, argument: str) -> RunControl:
+    """Go to a checkpoint, or to the end of a branch of this name."""
+    if name in session.history.branches and name not in session.checkpoints:
+        return Jump(session, _place_of(session, name, argument))
     if name not in session.checkpoints:
         known = " ".join(f"@{mark}" for mark in session.checkpoints)
         hint = f"there is: {known}" if known else "checkpoint NAME makes one"
-        if name in session.history.branches:
-            hint = f"{name} is a branch, whose end is written {name}"
         raise NotUnderstood(f"no checkpoint is called {name}", hint=hint, argument=argument)
     branch, place = session.checkpoints[name]
     session.history.switch(session.history.branches[branch])

@@ -165,7 +165,7 @@ def switch(session: Session, branch: str) -> str:
 def diff(session: Session, one: Moment, other: Moment | None = None) -> View:
     """Show what differs between two moments, field by field and byte by byte; other: now.
 
-    A branch of time means its end: `diff main` compares the end of main with now.
+    `diff main` or `diff @main` compares the end of the branch main with now.
 
     Example: diff ev12 ev13
     Example: diff main
