@@ -7,11 +7,13 @@ would turn 0x11 into 0×11. Nothing is fetched: the font must be installed (font
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "screenshots"
+WINDOWS, TABLET = ((1600, 1000), (1180, 760), (700, 520)), (820, 1180)  # pixels of a page
 SIZES = ((80, 24), (120, 40), (200, 60))
 _FONT_FACE = re.compile(r"@font-face\s*{[^}]*}", re.DOTALL)
 _VIEW_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
@@ -161,8 +164,39 @@ def book() -> None:
         drawn(page, TARGET / "book.png", 1150, 1420)
 
 
+def web_page() -> None:
+    """The lab in a web page, dark and light, in windows of three sizes and on a tablet."""
+    from rdmalab import cli
+    from tests.page.conftest import SITE, downloads
+    from tests.page.lab_tab import ChromiumTab
+    from tests.page.serving import Site
+
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(os.environ.get(SITE, f"{folder}/site"))
+        if SITE not in os.environ:
+            cli.main(["site", str(made), "--downloads", downloads()])
+        with Site(made) as site:
+            tab = ChromiumTab(Path(folder) / "profile")
+            try:
+                for width, height in (*WINDOWS, TABLET):
+                    tab.resize(width, height, touch=(width, height) == TABLET)
+                    for is_dark in (True, False):
+                        tab.dark(is_dark=is_dark)
+                        tab.visit(f"{site.address}#scenario={_LESSON}", "empty receive queue")
+                        for wanted in ("0.100 us", "answers"):
+                            tab.say("next", wanted)
+                        tab.say("why", "RNR_RETRY_EXC_ERR")
+                        time.sleep(2 * _SIDE_S)
+                        name = f"page-{width}x{height}-{'dark' if is_dark else 'light'}.png"
+                        (TARGET / name).write_bytes(tab.picture())
+            finally:
+                tab.close()
+
+
 def main(wanted: list[str]) -> int:
     TARGET.mkdir(exist_ok=True)
+    if shutil.which("chromium") and shutil.which("node") and (not wanted or "page" in wanted):
+        web_page()
     if shutil.which("chromium") and (not wanted or "book" in wanted):
         book()
     for shot in SHOTS:

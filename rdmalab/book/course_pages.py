@@ -14,7 +14,8 @@ from rdmalab.version import VERSION
 from rdmalab.views import fmt
 
 _POLICY = "; ".join((
-    "default-src 'none'", "style-src 'unsafe-inline'", "base-uri 'none'", "form-action 'none'",
+    "default-src 'none'", "img-src data:", "style-src 'unsafe-inline'", "base-uri 'none'",
+    "form-action 'none'",
 ))  # fmt: skip
 _SIGNS = {True: "✓", False: "✗", None: "·"}
 _CLASSES = {True: "met", False: "unmet", None: "open"}

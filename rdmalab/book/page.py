@@ -44,11 +44,11 @@ _NAVIGATION = (
 )  # fmt: skip
 _LABS = (f"{HOME}#labs", "Labs")
 _POLICY = "; ".join((
-    "default-src 'none'", "style-src 'self' file:", "script-src 'self' file:",
+    "default-src 'none'", "img-src data:", "style-src 'self' file:", "script-src 'self' file:",
     "base-uri 'none'", "form-action 'none'",
 ))  # fmt: skip
-"""No page of the book may load anything but the two scripts and the style sheet beside it, and the
-frame of a lesson that shows the lab."""
+"""No page of the book may load anything but the two scripts and the style sheet beside it, the icon
+that it has in its head, and the frame of a lesson that shows the lab."""
 
 _DOCTYPE = "<!doctype html>\n"
 
@@ -86,6 +86,7 @@ def head_of(title: str, policy: str, *parts: Markup) -> Markup:
         tag("meta", http_equiv="Content-Security-Policy", content=policy),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
+        tag("link", rel="icon", href="data:,"),  # without it, Firefox asks for /favicon.ico
         tag("title", f"{title} · rdmalab"),
         *parts,
     )

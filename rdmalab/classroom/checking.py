@@ -23,10 +23,6 @@ from rdmalab.scenario.source import FileError
 
 Named = TypeVar("Named", bound=Solution)
 
-STUDENTS = 5
-"""For so many students a lab is checked, unless another number is given."""
-
-
 _UNPLAYED = ("solutions", "instructor", "params", "bars")
 """Keys of a lab whose texts are not played in the world that a student gets."""
 _SHORT = 20  # characters: a line as short as that, `poll_cq A.cq0`, is no secret

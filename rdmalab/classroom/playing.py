@@ -178,6 +178,6 @@ def _cut(played: Played, travel: RunControl | None) -> str:
         is_late = False
     else:
         return ""
-    return (
-        "more virtual time than the lab allows" if is_late else f"more than {limit.events:,} events"
-    )
+    if is_late:
+        return "more virtual time than the lab allows"
+    return f"more than {limit.events:,} events"

@@ -53,7 +53,8 @@ def serve(
         asyncio.run(run(served, tell))
     except OSError as wrong:
         why = wrong.strerror or wrong
-        raise click.ClickException(f"cannot listen at {host}, port {port}: {why}") from None
+        text = f"cannot listen at {host}, port {port}: {why}; --port chooses another one"
+        raise click.ClickException(text) from None
     return program.Exit.WELL
 
 

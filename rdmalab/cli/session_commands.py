@@ -3,6 +3,7 @@
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -152,11 +153,17 @@ def _hand_in(exercise: "Exercise", file: str | None) -> None:
         tell(f"{file}: hand in this file")
 
 
-def _why(session: "Session") -> int:
-    """Tell on standard error what is wrong in the session; the exit code of `why`."""
+def _why(session: "Session", rejected: Iterable[str] = ()) -> int:
+    """Tell on standard error what is wrong in the session; the exit code of `why`.
+
+    rejected: sentences on connect requests, of which the adapters of the session know nothing.
+    """
     from rdmalab.doctor.consultation import consult
 
     report = consult(session).of_program()
+    if not report.is_trouble and (sentences := list(rejected)):
+        tell("\n".join(f"FAILED  {sentence}" for sentence in sentences))
+        return Exit.FAILED
     tell(answer(report))
     return Exit.FAILED if report.is_trouble else Exit.WELL
 
@@ -291,7 +298,7 @@ def exec_(  # noqa: PLR0913  (one argument an option)
             lab.session.callers.note(event, execution.caller_of(event))
         title = " ".join(words) or f"Programs on the lab {name}"
         keep(save, title, lab.session, tui=False)
-    found = _why(lab.session) if ask else Exit.WELL
+    found = _why(lab.session, execution.server.hosts.refused) if ask else Exit.WELL
     return code or found
 
 

@@ -6,10 +6,10 @@ pyverbs keeps them in `libibverbs_enums` and `librdmacm_enums` since rdma-core 5
 """
 
 import re
-from collections.abc import Iterator, Mapping
+import types
+from collections.abc import Iterator, Mapping, MutableMapping
 from enum import IntEnum, IntFlag
 from importlib.resources import files
-from typing import Any
 
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
@@ -88,9 +88,12 @@ def read(text: str) -> tuple[dict[str, Enum], dict[str, int]]:
 
 
 def _enum(name: str, members: dict[str, int]) -> Enum:
-    made: Any = IntEnum
-    kind: Enum = made(name, members, module=__name__)
-    return kind
+    def fill(body: MutableMapping[str, object]) -> None:
+        body["__module__"] = __name__
+        for member, number in members.items():
+            body[member] = number
+
+    return types.new_class(name, (IntEnum,), exec_body=fill)
 
 
 def _counted(prefix: str, row: str) -> Iterator[tuple[str, int]]:

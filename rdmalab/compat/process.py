@@ -36,10 +36,11 @@ class Turns:
         # Daemons that ran before the lab was made belong to a notebook, a debugger or a client of
         # a cluster; until one calls the lab it is none of the program's threads.
         self._foreign = WeakSet(t for t in threading.enumerate() if t.daemon and t is not here)
+        self._may_be_foreign = bool(self._foreign)  # a WeakSet counts itself at each look
 
     def __enter__(self) -> None:
         self._lock.acquire()
-        if self._foreign:
+        if self._may_be_foreign:
             self._foreign.discard(threading.current_thread())
         self._owner, self._depth = threading.get_ident(), self._depth + 1
 

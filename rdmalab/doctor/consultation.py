@@ -11,6 +11,7 @@ from rdmalab.command import NotUnderstood
 from rdmalab.doctor.asking.questions import normalised
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.case import Case, Log, Session, Sort, Subject
+from rdmalab.doctor.diagnosis.cures import as_allowed
 from rdmalab.doctor.diagnosis.diagnose import followed, report_of, unique
 from rdmalab.doctor.diagnosis.examination import Examination, as_at_event, best_of, report_of_now
 from rdmalab.doctor.diagnosis.plain import plain, well
@@ -50,6 +51,7 @@ def consult(session: Session, question: Node | None = None, at: MomentWord | Non
         return _of_programs(session) or report
     report.question = render(question) if question is not None else ""
     report.applies = not session.refusal("apply")
+    report.remedy = as_allowed(session, report.remedy)
     events = {row.event for row in report.rows if row.event is not None}
     report.callers = {event: text for event in events if (text := session.caller_of(event))}
     return report

@@ -203,7 +203,10 @@ class Pen(Columns):
         is_among = placed.crosses and not words.again(row)
         names = [f"psn={row.psn}"] if row.psn is not None and (is_cut or is_among) else []
         parts = [*words.spread(names + words.facts(row, room), room)]
-        x = x0 + 2 if right else x0 - 1 - len("  ".join(parts))
+        length = len("  ".join(parts))
+        x = x0 + 2 if right else x0 - 1 - length
+        if parts:  # no line of another packet is seen between the words
+            canvas.put(x - (not right), placed.end, " " * (length + 1), _DIM)
         for part in parts:
             ink = _DIM if part not in words.again(row) else _TIMER
             if ink is _TIMER and row.first_event is not None:
@@ -265,6 +268,8 @@ class Pen(Columns):
             y = placed.notes_at + n
             if self.is_flat:
                 canvas.clear(self.flat_notes, y)
+            else:  # apart from the lines that pass
+                canvas.put(x - 1, y, " " * (len(text) + 2), ink)
             canvas.put(self.flat_notes if self.is_flat else x, y, text, ink)
 
 

@@ -7,6 +7,7 @@ long wait is one row, or the distance of rows follows time.
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _TALL = (64, 10)  # columns and rows of the room from which a packet has two rows
 _TALLER = (84, 20)  # from which it has three, if all packets have room
+_CROSSING = 2  # packets in flight together that are drawn as crossing lines, at most
 _BAND = 16  # rows that are drawn together
 _FLIGHT = 4  # rows that a usual flight takes to scale
 _MOST_ROWS = 8  # to scale, a longer wait without an event is one row
@@ -179,15 +181,24 @@ def fitted(
 ) -> TextLadder:
     """The drawing with as many rows a packet as `height` rows allow; `tall` of the room is chosen.
 
-    To scale a packet has two rows at least.
+    A packet has one row where many are in flight together: their lines and labels would cover each
+    other. To scale it has two rows at least.
     """
-    if room.width < _TALL[0] or (height < _TALL[1] and not to_scale):
+    is_low = height < _TALL[1] or most_together(rows) > _CROSSING
+    if room.width < _TALL[0] or (is_low and not to_scale):
         return TextLadder(rows, room._replace(tall=1))
     if not to_scale and room.width >= _TALLER[0] and height >= _TALLER[1]:
         found = TextLadder(rows, room._replace(tall=3))
         if found.height < height:
             return found
     return TextLadder(rows, room._replace(tall=2), to_scale=to_scale)
+
+
+def most_together(rows: Sequence[LadderRow]) -> int:
+    """The most packets that were in flight at the same time."""
+    packets = [row for row in rows if isinstance(row, PacketRow) and row.arrives_ns is not None]
+    ends = [(row.at_ns, 1) for row in packets] + [(row.arrives_ns or 0, -1) for row in packets]
+    return max(itertools.accumulate(step for _, step in sorted(ends)), default=0)
 
 
 def _is_future(item: LadderRow | Gap) -> bool:

@@ -65,7 +65,6 @@ def _program(language: str) -> TextExport:
     )
 
 
-DRAWINGS = ("svg", "mermaid")
 TEXTS: dict[str, TextExport] = {
     "svg": TextExport(
         "drawing", "the packets as a ladder.", _svg, lambda octets: b"<svg" in octets[:200]

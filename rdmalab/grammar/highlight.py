@@ -154,11 +154,10 @@ def _error(wrong: NotUnderstood, values: list[Value]) -> Iterator[Stroke]:
 def _value(value: Value, kind: kinds.ArgumentKind, default_node: str | None) -> Iterator[Stroke]:
     item = kind.item if isinstance(kind, kinds.ListKind) else kind
     if isinstance(value, Atom):
-        yield from (
-            _question(value)
-            if isinstance(item, kinds.ExpressionKind)
-            else _atom(value, kind, item, default_node)
-        )
+        if isinstance(item, kinds.ExpressionKind):
+            yield from _question(value)
+        else:
+            yield from _atom(value, kind, item, default_node)
     elif isinstance(item, kinds.RecordKind):
         gathering = Gathering(keys_of_record(item), default_node)
         for argument in value.arguments:

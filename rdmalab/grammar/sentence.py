@@ -219,10 +219,9 @@ class Sentence:
 
 def _names_a_member(word: str, slot: Slot) -> bool:
     """True if a bare word is a value of this key, as INIT is one of qp_state."""
-    is_word = isinstance(slot.kind, kinds.EnumKind) and word[:1].isalpha()
-    return (
-        is_word and isinstance(slot.kind, kinds.EnumKind) and value_of(word, slot.kind) is not None
-    )
+    if not isinstance(slot.kind, kinds.EnumKind) or not word[:1].isalpha():
+        return False
+    return value_of(word, slot.kind) is not None
 
 
 def _shortest(keys: Keys, slot: Slot) -> str:

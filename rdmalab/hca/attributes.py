@@ -84,9 +84,6 @@ def _qpn_of(_world: object, thing: Thing, _start: int | None, _stop: int | None)
     return thing.number
 
 
-QPNumber = Annotated[int, RefShorthand(Noun.QP, _qpn_of)]
-
-
 @dataclass(slots=True)
 class QpAttr:
     """`ibv_qp_attr`: a field left out stays out of the mask."""

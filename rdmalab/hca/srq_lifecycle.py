@@ -199,18 +199,12 @@ def _judge(hca: Adapter, fd: int, oflag: int, found: XrcDomain | None) -> Refuse
     creates, alone = oflag & OpenFlag.O_CREAT, oflag & OpenFlag.O_EXCL
     if not profile.caps.device_cap_flags & _XRC:
         return refused(profile, "xrc-support", legal="profiles strict and mlx5 do")
+    if creates and (fd == PRIVATE or found is None):
+        return None
     if fd == PRIVATE:
-        return (
-            None
-            if creates
-            else refused(profile, "xrcd-private", argument="oflag", legal="oflag=O_CREAT")
-        )
+        return refused(profile, "xrcd-private", argument="oflag", legal="oflag=O_CREAT")
     if found is None:
-        return (
-            None
-            if creates
-            else refused(profile, "xrcd-none", fd, argument="oflag", legal="oflag=O_CREAT")
-        )
+        return refused(profile, "xrcd-none", fd, argument="oflag", legal="oflag=O_CREAT")
     if alone:
         return refused(profile, "xrcd-exists", fd, argument="oflag", legal="leave O_EXCL out")
     return None

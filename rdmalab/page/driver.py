@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from textual import constants, events
+from textual import events
 from textual._xterm_parser import XTermParser  # Textual's drivers share it; it has no public name
 from textual.driver import Driver
 from textual.geometry import Size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from textual.app import App
     from textual.message import Message
@@ -37,6 +37,21 @@ class Glass:
     driver: PageDriver | None = None
 
 
+class _Parser(XTermParser):
+    """Reads messages of the page, which are whole sequences.
+
+    A terminal sends bytes, so that Textual waits 100 ms whether Escape begins a sequence. What is
+    typed meanwhile became a part of it: Escape, Ctrl+U and a line had no effect.
+    """
+
+    def end(self) -> Iterable[Message]:
+        """Read what has arrived as if nothing followed."""
+        if self._timeout_time is None:
+            return ()
+        self._timeout_time = 0.0
+        return self.tick()
+
+
 class PageDriver(Driver):
     """Reads and writes a `Glass`; `driver_of` binds the class to one."""
 
@@ -47,7 +62,7 @@ class PageDriver(Driver):
         size: tuple[int, int] | None = None,
     ) -> None:  # fmt: skip
         super().__init__(app, debug=debug, mouse=mouse, size=size)
-        self._parser = XTermParser()
+        self._parser = _Parser()
         self._waiting: list[str] = []
         self.glass.driver = self
 
@@ -75,13 +90,7 @@ class PageDriver(Driver):
 
     def receive(self, data: str) -> None:
         """Read what xterm.js reports: keys, pastes, the mouse, answers to questions."""
-        for message in self._parser.feed(data):
-            self.process_message(message)
-        # Time tells a lone Escape from the first byte of a sequence, which a page sends whole.
-        self._loop.call_later(constants.ESCAPE_DELAY, self._tick)
-
-    def _tick(self) -> None:
-        for message in self._parser.tick():
+        for message in (*self._parser.feed(data), *self._parser.end()):
             self.process_message(message)
 
     def resize(self) -> None:

@@ -3,20 +3,18 @@
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
-from typing import Any
 
-from rdmalab.command import CallArguments, Invocation, New, Noun, Ref, Thing
+from rdmalab.command import Invocation, New, Noun, Ref, Thing
 from rdmalab.grammar.keys import keys_of_command
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.send_checks import is_stuck
 from rdmalab.repair.modify import usual_value
-from rdmalab.session.lines import Reply
+from rdmalab.session.lines import Reply, allowed_lines
 from rdmalab.session.session import Session
 from rdmalab.spec.states import BRING_UP_MOVES, MOVES, Move, QPState, QPType, fields_of
 from rdmalab.spec.transports import TRANSPORTS
-from rdmalab.spec.work import SendFlags
 from rdmalab.world.relations import exists, users_of
 
 _THIS = re.compile(rf"\bthis ({'|'.join(Noun)})\b")  # the adapter knows no names
@@ -267,7 +265,15 @@ _EXAMPLES = {"qkey": "0x11111111"}  # of what only the program can choose
 
 
 def suggestion(session: Session, reply: Reply) -> str:
-    """A line that is legal now and has the intended effect; empty if none is known."""
+    """A line that is legal now and has the intended effect; empty if none is known.
+
+    A lab that does not allow a short form gets the first of its verbs.
+    """
+    line = _suggested(session, reply)
+    return next(iter(allowed_lines(session, line)), "") if line else ""
+
+
+def _suggested(session: Session, reply: Reply) -> str:
     refusal, invocation = reply.refusal, reply.invocation
     if refusal is None or invocation is None or refusal.permanent:
         return ""
@@ -456,45 +462,3 @@ _REMEDIES: dict[str, Callable[[Session, Invocation], str]] = {
     "poll-open": _of_object("end_poll"),
     **WAYS_OUT,
 }
-
-
-# --------------------------------------------------------------------------- work requests
-_TOO_MANY_SGES = ("send-sges", "recv-sges", "srq-sges", "read-sges")
-_SURPLUS_FLAGS = {
-    "inline-length": SendFlags.INLINE,
-    "inline-opcode": SendFlags.INLINE,
-    "crash-inline": SendFlags.INLINE,
-    "ip-csum": SendFlags.IP_CSUM,
-}
-
-
-def corrected(wr: CallArguments, rule: str) -> CallArguments | None:
-    """Request without the mistake; None where only its author can know what was meant."""
-    if rule in _TOO_MANY_SGES:
-        return _with_fewer_pieces(wr)
-    flags, surplus = int(wr.get("flags") or 0), int(_SURPLUS_FLAGS.get(rule, 0))
-    return wr | {"flags": flags & ~surplus} if flags & surplus else None
-
-
-def _with_fewer_pieces(wr: CallArguments) -> CallArguments | None:
-    """The work request with consecutive elements merged; None if that changes nothing."""
-    pieces: list[Any] = []
-    for piece in wr.get("sg") or []:
-        joined = _joined(pieces[-1], piece) if pieces else None
-        pieces[-1:] = [joined] if joined is not None else [*pieces[-1:], piece]
-    fewer = len(pieces) < len(wr.get("sg") or [])
-    return wr | {"sg": pieces} if fewer else None
-
-
-def _joined(one: Any, other: Any) -> Any:
-    """One piece for two that touch; None if they do not."""
-    if isinstance(one, Ref) and isinstance(other, Ref):
-        same = (one.node, one.name) == (other.node, other.name)
-        touch = same and one.stop is not None and one.stop == other.start
-        return replace(one, stop=other.stop) if touch else None
-    if not isinstance(one, dict) or not isinstance(other, dict):
-        return None
-    touch = one.get("addr", 0) + one.get("length", 0) == other.get("addr", 0)
-    if not touch or one.get("lkey") != other.get("lkey"):
-        return None
-    return one | {"length": one.get("length", 0) + other.get("length", 0)}

@@ -7,7 +7,6 @@ from xml.etree import ElementTree as ET
 from pydantic import BaseModel, ConfigDict, Field
 
 from rdmalab.scenario.field_types import FORMAT
-from rdmalab.scenario.model import Document
 from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.reading import read_in
 from rdmalab.scenario.result import ladder_text
@@ -199,11 +198,6 @@ def _calls(step: PlannedStep) -> list[str]:
 
 
 # --------------------------------------------------------------------------- schemas
-def schema_of_scenario() -> dict[str, Any]:
-    """The JSON Schema of a scenario file, for editors."""
-    return schema_of_file(Document, "scenario")
-
-
 def schema_of_file(model: type[BaseModel], name: str) -> dict[str, Any]:
     """The JSON Schema of a kind of file, for editors."""
     schema = _present(model.model_json_schema())

@@ -207,15 +207,6 @@ class Runner:
             pass
         return self.results[-1]
 
-    def next_stop(self) -> list[StepResult]:
-        """Run past the next note, up to the one after it."""
-        first = self.position
-        while (step := self.coming) is not None:
-            if step.is_stop and self.position > first:
-                break
-            self.next_step()
-        return self.results[first:]
-
     def run(self) -> list[StepResult]:
         """Run all steps."""
         while self.next_step() is not None:

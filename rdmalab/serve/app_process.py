@@ -71,6 +71,10 @@ class AppProcess(AppService):
         self._stdin = self._process.stdin
         return self._process
 
+    def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
+        """The page has all colours, whatever the terminal of the server has."""
+        return super()._build_environment(width, height) | {"COLORTERM": "truecolor"}
+
     async def begin(self) -> None:
         """Start the process."""
         await self.start(*self.size)

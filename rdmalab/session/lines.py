@@ -12,13 +12,9 @@ from rdmalab.session.session import Session
 
 @dataclass(slots=True)
 class Script:
-    """The result of a short form: its lines.
-
-    as_typed: the rules of an open lab judge each line, as if it was typed.
-    """
+    """The result of a short form: its lines."""
 
     lines: list[str]
-    as_typed: bool = False
 
 
 @dataclass(slots=True)
@@ -111,15 +107,29 @@ def _perform(session: Session, invocation: Invocation) -> Reply:
 
 
 def _stand_for(session: Session, script: Script) -> Iterator[Reply]:
-    """Run the lines of a short form, up to the first that fails; none if one is not allowed."""
-    for line in script.lines if script.as_typed else ():
-        if refusal := session.refusal(line):
-            wrong = NotAllowed(f"this is not allowed here: {line}: {refusal}", line=line)
-            yield Reply(line, depth=1, error=wrong)
-            return
+    """Run the lines of a short form, up to the first that fails."""
     for line in script.lines:
         for reply in replies(session, line, file=True):
             reply.depth += 1
             yield reply
             if reply.failed:
                 return
+
+
+def allowed_lines(session: Session, line: str) -> list[str]:
+    """The line, or the verbs of its short form where the rules of an open lab refuse the line.
+
+    Empty if they refuse these too, or if the short form cannot be used at this moment.
+    """
+    if not session.refusal(line):
+        return [line]
+    verbs: list[str] = []
+    try:
+        for invocation in parse(line, session.vocabulary, None, file=True):
+            command = session.vocabulary[invocation.name]
+            if command.function.__annotations__.get("return") is not Script:
+                return []
+            verbs += session.perform(invocation).value.lines
+    except (NotUnderstood, Refused):
+        return []
+    return [] if any(map(session.refusal, verbs)) else verbs

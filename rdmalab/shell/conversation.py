@@ -16,7 +16,7 @@ from rdmalab.recovery.write_ahead_log import NullLog, place_of
 from rdmalab.session.branch import SafePoint
 from rdmalab.session.lines import Reply
 from rdmalab.session.reverse import Jump
-from rdmalab.session.run_control import STOPPED, RunControl
+from rdmalab.session.run_control import RunControl
 from rdmalab.session.session import Session
 from rdmalab.shell.evaluation import Emit, Evaluation, LineEnd, Pause, SliceSize
 from rdmalab.shell.lab_requests import in_lab
@@ -85,11 +85,6 @@ class Conversation:
     def searching(self) -> bool:
         """Whether a command looks through the past: the world is at the moment it inspects."""
         return self.running and isinstance(self.run, Jump)
-
-    @property
-    def was_cut_off(self) -> bool:
-        """Whether ^C or a limit ended the last run."""
-        return self.run is not None and (self.run.over == STOPPED or self.run.at_limit)
 
     # ------------------------------------------------------------------ lines
     async def evaluate(self, text: str, emit: Emit, pause: Pause) -> bool:

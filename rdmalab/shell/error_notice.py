@@ -65,25 +65,20 @@ def _rows(
     log: Log, examination: Examination, first: int, width: int, *, is_only: bool
 ) -> Iterator[Row]:
     since = [each for kind in _ENDS for each in log.since(first, kind)]
-    ended, outcome = (
-        endings(log.session.names, sorted(since, key=event_of)),
-        examination.report.outcome,
-    )
+    ended = endings(log.session.names, sorted(since, key=event_of))
+    outcome = examination.report.outcome
     text = ". ".join(filter(None, (ended.text, ended.states)))
     text = ended.text if ended.text and len(text) > width - _MARGIN else text
-    waits = not text and outcome.kind in (Status.PENDING, Status.NEVER)
-    meaning = (
-        Meaning.WAITING
-        if waits
-        else Meaning.ATTENTION
-        if outcome.kind is Status.COMPLETED
-        else Meaning.FAILED
-    )
+    meaning = Meaning.ATTENTION if outcome.kind is Status.COMPLETED else Meaning.FAILED
+    if not text and outcome.kind in (Status.PENDING, Status.NEVER):
+        meaning = Meaning.WAITING
     text = text or named(examination.report.name, outcome.sentence)
     yield Row(RowPart.STANDING, text, f"{APPEARANCES[meaning].sign} ", outcome.event)
     for cause in [*examination.report.causes, *examination.report.waits][:1]:
         fact, event = (*cause.finding.evidence, (cause.check.row.rule, None))[0]
         yield Row(RowPart.NEXT, named(cause.name, fact), "  cause  ", event)
-    explain = "".join(f" · explain {status}" for _, status in ended.failed[:1])
     asked = "why" if is_only else f"why {examination.report.name}"
-    yield Row(RowPart.NEXT, f"{asked} (evidence, tested fix){explain}", "  next   ")
+    offers = [] if log.session.refusal(asked) else [f"{asked} (evidence, tested fix)"]
+    offers += [f"explain {status}" for _, status in ended.failed[:1]]
+    if offers:
+        yield Row(RowPart.NEXT, " · ".join(offers), "  next   ")

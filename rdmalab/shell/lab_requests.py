@@ -66,12 +66,10 @@ def enter_lab(evaluation: "Evaluation", lab: "LabSession", files: list[tuple[str
     evaluation.tell([] if _on_page(evaluation) else list(lab_text.prose(document.about or "")))
     work = files[-1][0]
     evaluation.tell([plain(f"{work}, line {foul}", WARN) for foul in lab.skipped])
-    now = (
-        lab_text.current_lines(lab, brief=_on_page(evaluation))
-        if document.guided
-        else lab_text.task_lines(lab, lab.grade())
-    )
-    evaluation.tell(list(now))
+    if document.guided:
+        evaluation.tell(list(lab_text.current_lines(lab, brief=_on_page(evaluation))))
+    else:
+        evaluation.tell(list(lab_text.task_lines(lab, lab.grade())))
     words = "task · hint" if document.guided else "task · hint TASK · answer TASK TEXT · submit"
     evaluation.tell([plain(words, DIM), *(plain(price, WARN) for price in lab.prices)])
     evaluation.judge(ok=True)

@@ -201,6 +201,12 @@ class Rdmalab(App[int]):
 
     say, type_in = action_say, action_type_in
 
+    def begin_line(self, key: str, character: str | None) -> None:
+        """A key that was pressed in a pane is the first one of a line at the prompt."""
+        if self.screen is self.main:
+            self.prompt.focus()
+            self.prompt.take_key(key, character)
+
     def tell_bug(self, bug: Exception) -> None:
         """Report that a pane has failed."""
         self.main.tell_bug(bug)

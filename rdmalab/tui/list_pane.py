@@ -53,6 +53,20 @@ class ListPane(OptionList, Pane):
             self.set_options(map(Option, rows))
         self.highlighted = at if marked is None else marked
 
+    @property
+    def sought_in(self) -> Sequence[str]:
+        """The rows as they are drawn."""
+        return [row.plain for row in self.drawn]
+
+    @property
+    def found(self) -> int:
+        """The marked row."""
+        return -1 if self.highlighted is None else self.highlighted
+
+    def show_found(self, number: int) -> None:
+        """Mark the row."""
+        self.highlighted = number
+
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """A click on a row, or Enter."""
         event.stop()

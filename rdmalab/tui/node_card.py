@@ -80,7 +80,8 @@ def _chips(row: DiagramRow, arrow: str) -> Content:
             gap = gap[current:] if line else ""  # a chip has blanks of its own at both ends
             word, style = each.state.name, "" if each.legal_next else "$dim"
             if current := each.current:
-                word, style = f" ●{word} ", f"bold $on on ${CHIPS.get(each.state, 'plain')}"
+                tone = CHIPS.get(each.state)  # the terminal's own ink is no ground: it is reversed
+                word, style = f" ●{word} ", f"bold $on on ${tone}" if tone else "bold reverse"
                 gap = gap[:-1]
             action = click("explain", f"state {each.state.name}")
             line = Content.assemble(line, (gap, "$dim"), (word, f"{style} {action}"))
@@ -216,6 +217,8 @@ def _needed(need: NeedRow | None) -> list[Content]:
 def completions(cq: CqRow, rows: Sequence[WcRow], qp: str, role: str, width: int) -> Ranked:
     """A completion queue: its newest completion, polled or not, then the older ones.
 
+    After a flush the failure that has led to it stands before the flushed ones.
+
     qp: the queue pair that is shown; completions of others name theirs. role: `sends`, `receives`
     where a queue pair has two CQs.
     """
@@ -223,7 +226,8 @@ def completions(cq: CqRow, rows: Sequence[WcRow], qp: str, role: str, width: int
     label = (own(cq.name) if role else "CQ", own(cq.name) if role else "completed", "cq")
     numbers_end = 20 if width >= ROOMY else 2 + len(f"{label[0]} {cq.count} of {cq.capacity}")
     room = width - numbers_end - sum(part.cell_length + 2 for part in lines)
-    lines += [completion(cq.last, qp, room, polled=not rows)] if cq.last is not None else []
+    shown, polled = _decisive(cq, rows)
+    lines += [completion(shown, qp, room, polled=polled)] if shown is not None else []
     line = queue_line(label, (cq.count, cq.capacity), [ended(row) for row in rows], lines, width)
     ranked = [(QUEUE if lines else IDLE, filled(width, [line, dim(role)]))]
     if cq.events:
@@ -233,11 +237,24 @@ def completions(cq: CqRow, rows: Sequence[WcRow], qp: str, role: str, width: int
     elif cq.armed is not Arm.NONE:
         kind = "solicited completion" if cq.armed is Arm.SOLICITED else "completion"
         ranked.append((MORE, dim(f" armed for the next {kind}")))
-    for age, row in enumerate(reversed(rows[-ITEMS - 1 : -1]), 1):
-        next_one = dim("poll_cq returns this one next" if age == len(rows) - 1 else "")
+    older = [row for row in rows if row is not shown][-ITEMS:]
+    for age, row in enumerate(reversed(older), 1):
+        next_one = dim("poll_cq returns this one next" if row is rows[0] else "")
         words = [Content(" ") + completion(row, qp, width - 1), next_one]
         ranked.append((MORE + 2 + age, filled(width, words)))
     return ranked
+
+
+def _decisive(cq: CqRow, rows: Sequence[WcRow]) -> tuple[WcRow | None, bool]:
+    """The completion that is looked at first, and whether it was polled.
+
+    The newest; if that was flushed, the first failure of its queue pair that was not.
+    """
+    last = rows[-1] if rows else cq.last
+    if last is not None and ended(last) is Meaning.FLUSHED:
+        failed = (row for row in rows if row.qp == last.qp and ended(row) is Meaning.FAILED)
+        last = next(failed, last)
+    return last, not rows
 
 
 def ended(row: WcRow | WqeRow) -> Meaning:

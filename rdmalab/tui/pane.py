@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
+from textual.binding import Binding
 from textual.content import Content
 from textual.widget import Widget
 
 from rdmalab.shell.show import render
 from rdmalab.shell.styled_text import text_of
 from rdmalab.tui.content import click, linked
+from rdmalab.tui.finding import Ask, following, rows_with
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual import events
+    from textual.binding import BindingType
     from textual.screen import Screen
 
     from rdmalab.tui.world_view import WorldView
@@ -29,7 +35,14 @@ class Pane(Widget, can_focus=True, inherit_bindings=False):
 
     ALLOW_MAXIMIZE: ClassVar[bool | None] = True
     FOCUS_ON_CLICK: ClassVar[bool] = False  # a click does not take the keys from the prompt
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "find", "Find", key_display="/", tooltip="Find; n next, N before"),
+        Binding("n", "find_next(1)", "Next", show=False, tooltip="The next one that is found"),
+        Binding("N", "find_next(-1)", "Previous", show=False, tooltip="The one before"),
+    ]
+    newest_last: ClassVar[bool] = False  # the search begins at the last row
     view: WorldView
+    wanted = ""
 
     @property
     def rows_drawn(self) -> int:
@@ -59,6 +72,49 @@ class Pane(Widget, can_focus=True, inherit_bindings=False):
         """Read the rows again, and redraw what differs."""
         raise NotImplementedError
 
+    # ---- find -----------------------------------------------------------------------------------
+    @property
+    def sought(self) -> str:
+        """Hint for the line in which one types: the texts that `/` looks through."""
+        return "find in these rows: a text"
+
+    @property
+    def sought_in(self) -> Sequence[str]:
+        """The texts that are looked through."""
+        return ()
+
+    @property
+    def found(self) -> int:
+        """The number of the text where the search goes on; -1: at the beginning."""
+        return -1
+
+    def places(self, wanted: str) -> list[int]:
+        """The numbers of the texts that have it."""
+        return rows_with(self.sought_in, wanted)
+
+    def show_found(self, number: int) -> None:
+        """Mark a text that was found."""
+        raise NotImplementedError
+
+    def action_find(self) -> None:
+        """Ask for what is sought."""
+        self.app.push_screen(Ask(self.sought, self.wanted), self._find)
+
+    def _find(self, wanted: str | None) -> None:
+        self.wanted = self.wanted if wanted is None else wanted
+        if wanted:
+            self._show_next(*((sys.maxsize, -1) if self.newest_last else (-1, 1)))
+
+    def action_find_next(self, step: int) -> None:
+        """Go to the next (1) or previous (-1) place, around the end."""
+        self._show_next(self.found, step)
+
+    def _show_next(self, at: int, step: int) -> None:
+        if (number := following(self.places(self.wanted), at, step)) is not None:
+            self.show_found(number)
+        elif self.wanted:
+            self.notify(f"nothing here has {self.wanted!r}", timeout=2)
+
     def act(self, action: str, *arguments: object) -> None:
         """Carry out an action of the App."""
         self.app.call_later(self.run_action, click(action, *arguments).removeprefix("@click="))
@@ -74,6 +130,15 @@ class Pane(Widget, can_focus=True, inherit_bindings=False):
             if (tell := getattr(self.app, "tell_bug", None)) is None:
                 raise
             tell(bug)
+
+    def on_key(self, event: events.Key) -> None:
+        """A letter that means nothing here begins a command, as on a page."""
+        begin = getattr(self.app, "begin_line", None)
+        is_free = event.is_printable and event.key not in self.screen.active_bindings
+        if begin is not None and is_free and not self.is_typing and event.key != "space":
+            event.stop()
+            event.prevent_default()
+            begin(event.key, event.character)
 
     def on_resize(self, _event: events.Resize) -> None:
         """Choose the rows for the new size."""

@@ -51,7 +51,7 @@ def carried_out(app: Rdmalab, request: ScreenRequest) -> str:
     elif request.word == "zoom":
         app.run_worker(_enlarged(app, what), name="zoom")
     elif what in TABS:
-        app.main.bring(what, focus=True)
+        app.main.bring(what)  # the keys stay at the prompt: the next line may be on its way
     else:
         app.main.query_one(f"#{what}").focus()
     return ""

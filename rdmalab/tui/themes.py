@@ -57,9 +57,10 @@ def _edge(ground: str, ink: str, least: float) -> str:
 
 
 # Tones: plain dim good bad odd busy event key. Yellow, green and cyan are not read on white.
+# All but the first two are grounds, too (the caption, the state): the default would not be seen.
 _SIXTEEN = {
     True: "default bright_black green red yellow bright_blue cyan magenta",
-    False: "default default default red magenta blue blue magenta",
+    False: "default default blue red magenta blue blue magenta",
 }
 
 

@@ -33,6 +33,7 @@ class Moment(NamedTuple):
     branch: str
     event: int
     at_ns: int
+    waits: int  # without end, of programs of the host: known later than the last event
 
 
 class WorldView:
@@ -57,9 +58,8 @@ class WorldView:
     @property
     def moment(self) -> Moment:
         session = self.session
-        return Moment(
-            session, session.history.branch.name, session.world.event, session.world.now_ns
-        )
+        branch, waits = session.history.branch.name, len(session.unanswered)
+        return Moment(session, branch, session.world.event, session.world.now_ns, waits)
 
     def consult(self, question: str) -> Report | str:
         """The reply of `why` now; the error if its subject does not exist any more."""

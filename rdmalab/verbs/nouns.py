@@ -33,14 +33,6 @@ NewTd = Annotated[New, Noun.TD]
 NewFlow = Annotated[New, Noun.FLOW]
 NewProgram = Annotated[New, Noun.PROGRAM]
 
-DESTROYERS = {
-    Noun.QP: "destroy_qp", Noun.FLOW: "destroy_flow", Noun.AH: "destroy_ah", Noun.MW: "dealloc_mw",
-    Noun.SRQ: "destroy_srq", Noun.MR: "dereg_mr", Noun.CQ: "destroy_cq",
-    Noun.CHANNEL: "destroy_comp_channel", Noun.XRCD: "close_xrcd", Noun.PD: "dealloc_pd",
-    Noun.TD: "dealloc_td",
-}  # fmt: skip
-"""The verb that ends each kind of object, in the order of the kernel when a process ends."""
-
 
 def on(world: World, node: str, *things: Thing) -> Hca:
     """The adapter of `node`; Refused if one of the things is another host's."""

@@ -154,10 +154,8 @@ def _completed(record: Record) -> tuple[str, ...]:
 
 
 def _dropped(record: Record) -> tuple[str, ...]:
-    return (
-        "dropped_pkts",
-        *(("rx_icrc_encapsulated",) if rec.reason_of(record) == _WRONG_ICRC else ()),
-    )
+    more = ("rx_icrc_encapsulated",) if rec.reason_of(record) == _WRONG_ICRC else ()
+    return ("dropped_pkts", *more)
 
 
 def _went_back(record: Record) -> tuple[str, ...]:

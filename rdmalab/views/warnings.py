@@ -204,12 +204,8 @@ def _next_set(moment: WarningContext) -> Iterator[str]:
 
 def _filled(moment: WarningContext) -> Iterator[str]:
     """Inline data for a request that brings data here; libmlx5 and librxe look at no opcode."""
-    wr, verb, profile = (
-        rec.send_wr_of(moment.record),
-        rec.setter_of(moment.record),
-        moment.hca.profile,
-    )
-    row = WORK.get(wr.opcode)
+    wr, verb = rec.send_wr_of(moment.record), rec.setter_of(moment.record)
+    row, profile = WORK.get(wr.opcode), moment.hca.profile
     if verb not in INLINE_SETTERS or row is None or row.inline:
         return
     key = "inline-opcode" if profile.refuses_inline_read else "inline-opcode/later"

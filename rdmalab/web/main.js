@@ -127,7 +127,7 @@ const receive = {
   marks: ({ content }) => Object.assign(marks, { worker: content }),
   measured: ({ content }) => (page.measured = content),
   end({ content }) {
-    if (content === "0") over("The session has ended", "Its lines are kept in this browser: continue restores them.");
+    if (content === "0") over("The session has ended", "Its lines are kept in this browser: continue restores them, after the sessions that were interrupted.");
     else receive.crash({ content: `exit code ${content}` });
   },
   crash: ({ content }) =>
@@ -289,6 +289,7 @@ async function take(event) {
 function keepForOffline() {
   if (!("serviceWorker" in navigator)) return;
   navigator.serviceWorker.register("sw.js").catch((wrong) => console.warn("not kept for use without a network:", wrong));
+  navigator.serviceWorker.ready.then(() => (at("offline").textContent = "Works offline")); // it has all files
 }
 
 // ---------------------------------------------------------------- the start

@@ -67,21 +67,26 @@ export class Store {
   /** The files for this tab: all but the session logs of other open tabs. They belong to it now. */
   async claim() {
     if (this.database === null) return new Map();
-    if (!navigator.locks) return this.taken((tab) => tab !== this.tab);
-    return navigator.locks.request(`${NAME}-claim`, async () => {
-      const { held } = await navigator.locks.query();
-      const open = new Set(held.map((lock) => lock.name));
-      return this.taken((tab) => tab !== this.tab && open.has(lockOf(tab)));
-    });
+    if (!navigator.locks) return this.taken(new Set([this.tab]));
+    return navigator.locks.request(`${NAME}-claim`, async () => this.taken(await this.closed()));
   }
 
-  async taken(isOpen) {
+  /** This tab and those that are closed: their locks are free. Firefox has no locks.query in a frame of another site. */
+  async closed() {
+    const values = await result(this.database.transaction("pieces").objectStore("pieces").getAll());
+    const tabs = [...new Set(values.map((piece) => piece.tab))];
+    const areClosed = await Promise.all(tabs.map((tab) => tab === this.tab ||
+      navigator.locks.request(lockOf(tab), { ifAvailable: true }, (lock) => lock !== null)));
+    return new Set(tabs.filter((_, n) => areClosed[n]));
+  }
+
+  async taken(closed) {
     const pieces = this.database.transaction("pieces", "readwrite").objectStore("pieces");
     const [keys, values] = await Promise.all([result(pieces.getAllKeys()), result(pieces.getAll())]);
     const files = Map.groupBy(values.map((value, n) => ({ ...value, key: keys[n] })), (piece) => piece.name);
     const mine = new Map();
     for (const [name, of] of files) {
-      if (name.startsWith(SESSIONS) && isOpen(of[0].tab)) continue;
+      if (name.startsWith(SESSIONS) && !closed.has(of[0].tab)) continue;
       const octets = joined(of);
       const changed = Math.max(...of.map((piece) => piece.changed));
       mine.set(name, { octets, changed });

@@ -59,7 +59,7 @@ def zoom(
 
 @command(_FACTS)
 def pane(session: Session, what: Annotated[str, OneOf(PANES)]) -> ScreenRequest:
-    """Show a pane (F6, and the keys 1 to 8 in a pane).
+    """Show a pane; F6 gives a pane the keys, and there 1 to 8 are the tabs.
 
     Example: pane memory
     """

@@ -10,6 +10,7 @@ from rdmalab.command import (
     Expression,
     Flag,
     Moment,
+    NotAllowed,
     NotUnderstood,
     OneOf,
     command,
@@ -72,10 +73,12 @@ def apply(session: Session, what: Topic | None = None) -> Script:
     if remedy.cure.program:
         message = f"the fix is a change of the program: {remedy.cure.program}"
         raise NotUnderstood(message, place, "change it, and run the session again")
+    if not remedy.cure.lines:
+        raise NotAllowed(f"this is not allowed here: {remedy.failure}", place)
     if not remedy.helps:
         message = f"the fix was tested and is not sufficient: {remedy.failure}"
         raise NotUnderstood(message, place, "why -v shows its lines")
-    return Script(remedy.cure.lines, as_typed=True)
+    return Script(remedy.cure.lines)
 
 
 @command(SCRIPTABLE)

@@ -7,28 +7,30 @@ from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.world.world import World
 
-_USERS: tuple[tuple[Noun, str, dict[Noun, tuple[str, ...]]], ...] = (
-    (
-        Noun.QP,
-        "destroy_qp",
-        {
-            Noun.PD: ("pd", "domain"),
-            Noun.CQ: ("send_cq", "recv_cq"),
-            Noun.SRQ: ("srq",),
-            Noun.XRCD: ("xrcd",),
-        },
-    ),
-    (Noun.SRQ, "destroy_srq", {Noun.PD: ("pd",), Noun.CQ: ("cq",), Noun.XRCD: ("xrcd",)}),
-    (Noun.CQ, "destroy_cq", {Noun.CHANNEL: ("channel",)}),
-    (Noun.FLOW, "destroy_flow", {Noun.QP: ("qp",)}),
-    (Noun.MW, "dealloc_mw", {Noun.PD: ("pd",)}),
-    (Noun.MR, "dereg_mr", {Noun.PD: ("pd",)}),
-    (Noun.AH, "destroy_ah", {Noun.PD: ("pd",)}),
-    (Noun.PD, "dealloc_pd", {Noun.PD: ("base",), Noun.TD: ("td",)}),
-)
-"""The users of each kind, the verb that ends them, and their fields by what they use."""
-VERBS = {noun: verb for noun, verb, _ in _USERS}
-"""The verb that destroys an object of a noun."""
+DESTROYERS = {
+    Noun.QP: "destroy_qp", Noun.FLOW: "destroy_flow", Noun.AH: "destroy_ah", Noun.MW: "dealloc_mw",
+    Noun.SRQ: "destroy_srq", Noun.MR: "dereg_mr", Noun.CQ: "destroy_cq",
+    Noun.CHANNEL: "destroy_comp_channel", Noun.XRCD: "close_xrcd", Noun.PD: "dealloc_pd",
+    Noun.TD: "dealloc_td",
+}  # fmt: skip
+"""The verb that ends each kind of object, in the order of the kernel when a process ends."""
+
+_USERS: dict[Noun, dict[Noun, tuple[str, ...]]] = {
+    Noun.QP: {
+        Noun.PD: ("pd", "domain"),
+        Noun.CQ: ("send_cq", "recv_cq"),
+        Noun.SRQ: ("srq",),
+        Noun.XRCD: ("xrcd",),
+    },
+    Noun.SRQ: {Noun.PD: ("pd",), Noun.CQ: ("cq",), Noun.XRCD: ("xrcd",)},
+    Noun.CQ: {Noun.CHANNEL: ("channel",)},
+    Noun.FLOW: {Noun.QP: ("qp",)},
+    Noun.MW: {Noun.PD: ("pd",)},
+    Noun.MR: {Noun.PD: ("pd",)},
+    Noun.AH: {Noun.PD: ("pd",)},
+    Noun.PD: {Noun.PD: ("base",), Noun.TD: ("td",)},
+}
+"""The users of each kind, and their fields by what they use."""
 
 
 def exists(world: World, thing: Thing) -> bool:
@@ -45,21 +47,20 @@ def users_of(world: World, thing: Thing) -> Iterator[tuple[Thing, str]]:
     A memory region is used by the windows that are bound to it.
     """
     tables = world.nodes[thing.node].tables
-    for noun, verb, fields in _USERS:
+    for noun, fields in _USERS.items():
         for item in tables[noun].items.values():
             named = [getattr(item, field) for field in fields.get(thing.noun, ())]
             if (noun, item.number) != (thing.noun, thing.number) and thing.number in named:
-                yield Thing(noun, thing.node, item.number), verb
+                yield Thing(noun, thing.node, item.number), DESTROYERS[noun]
     for window in tables[Noun.MW].items.values() if thing.noun is Noun.MR else ():
         if window.binding is not None and window.binding.mr == thing.number:
-            yield Thing(Noun.MW, thing.node, window.number), "dealloc_mw"
+            yield Thing(Noun.MW, thing.node, window.number), DESTROYERS[Noun.MW]
 
 
 def used_by(world: World, thing: Thing) -> Iterator[Thing]:
     """The objects that a thing uses, of its node: its protection domain, queues, channel."""
     item = world.nodes[thing.node].tables[thing.noun].items[thing.number]
-    fields = next((fields for noun, _, fields in _USERS if noun is thing.noun), {})
-    for noun, names in fields.items():
+    for noun, names in _USERS.get(thing.noun, {}).items():
         for number in {getattr(item, name) for name in names} - {0, None}:
             yield Thing(noun, thing.node, number)
 

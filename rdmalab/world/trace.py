@@ -215,12 +215,3 @@ class Records(Sequence[Record]):
         start = bisect_left(stretch.records, event, key=_EVENT)
         stop = bisect_left(stretch.records, event + 1, lo=start, key=_EVENT)
         return range(stretch.first + start, stretch.first + stop)
-
-
-class Silence(Trace):
-    """A trace that records nothing; the cost of recording is measured against it."""
-
-    __slots__ = ()
-
-    def record(self, kind: Kind, node: str, obj: int, a: object = None, b: object = None) -> None:
-        """Discard the record."""

@@ -18,8 +18,9 @@ from rdmalab.verbs.cq import poll_cq
 from rdmalab.verbs.post import post_recv, post_send
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.world.event_queue import Door
-from rdmalab.world.trace import Silence, Trace
+from rdmalab.world.trace import Trace
 from rdmalab.world.world import World
+from tests.bench.silence import Silence
 
 POPULATION = 16  # entries in the heap, for both run loops
 OUTSTANDING = 64

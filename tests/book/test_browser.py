@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.book.conftest import Made
-from tests.browser import CHROMIUM, Browser
+from tests.chromium import CHROMIUM, Chromium
 
 pytestmark = [
     pytest.mark.slow,
@@ -57,13 +57,13 @@ WEAK = """
 
 
 @pytest.fixture(scope="module")
-def browser(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    opened = Browser(tmp_path_factory.mktemp("profile"))
+def browser(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    opened = Chromium(tmp_path_factory.mktemp("profile"))
     yield opened
     opened.close()
 
 
-def opened(browser: Browser, made: Made, page: str) -> Browser:
+def opened(browser: Chromium, made: Made, page: str) -> Chromium:
     name, mark, query = page.partition("?")
     browser.open((made.folder / name).as_uri() + mark + query)
     return browser
@@ -75,18 +75,18 @@ def hostile(made: Made) -> str:
 
 
 def test_search_finds_words_titles_and_statements_from_the_keyboard(
-    browser: Browser, made: Made
+    browser: Chromium, made: Made
 ) -> None:
     opened(browser, made, "lessons/err/rnr-retry-exceeded.html")
     assert browser.ask("window.rdmalabIndex === undefined")  # read when it is needed
-    browser.key("/")
+    browser.press("/")
     browser.type("IBV_WC_RNR_RETRY_EXC_ERR")
     browser.wait("document.querySelectorAll('#hits a').length > 0")
     assert browser.ask("document.querySelector('#hits a').textContent").startswith(
         "IBV_WC_RNR_RETRY_EXC_ERR"
     )
-    browser.key("ArrowDown")
-    browser.key("Enter")
+    browser.press("ArrowDown")
+    browser.press("Enter")
     browser.wait("document.querySelector('#IBV_WC_RNR_RETRY_EXC_ERR:target h2') !== null")
     for words, page in (("empty receive queue", "rnr-retry-exceeded"), ("S116", "statements")):
         opened(browser, made, f"index.html?q={words}")
@@ -96,7 +96,9 @@ def test_search_finds_words_titles_and_statements_from_the_keyboard(
     assert browser.ask("document.getElementById('count').textContent") == "0 found"
 
 
-def test_hostile_texts_are_shown_and_do_nothing(browser: Browser, made: Made, hostile: str) -> None:
+def test_hostile_texts_are_shown_and_do_nothing(
+    browser: Chromium, made: Made, hostile: str
+) -> None:
     shown = {}
     for page in (hostile, "index.html?q=script", "sheets/s4711.html"):
         opened(browser, made, page)
@@ -116,7 +118,7 @@ def test_hostile_texts_are_shown_and_do_nothing(browser: Browser, made: Made, ho
 
 
 def test_no_request_leaves_the_machine_even_if_a_text_asked_for_one(
-    browser: Browser, made: Made, hostile: str
+    browser: Chromium, made: Made, hostile: str
 ) -> None:
     opened(browser, made, hostile)
     base = made.folder.as_uri()
@@ -132,7 +134,7 @@ def test_no_request_leaves_the_machine_even_if_a_text_asked_for_one(
 
 
 @pytest.mark.parametrize("is_dark", [False, True], ids=["day", "night"])
-def test_every_text_has_contrast(browser: Browser, made: Made, *, is_dark: bool) -> None:
+def test_every_text_has_contrast(browser: Chromium, made: Made, *, is_dark: bool) -> None:
     browser.dark(is_dark=is_dark)
     for page in (
         "index.html", "lessons/why/loc-len.html", "lessons/why/atomic-mixed.html",
@@ -146,7 +148,7 @@ def test_every_text_has_contrast(browser: Browser, made: Made, *, is_dark: bool)
     browser.dark(is_dark=False)
 
 
-def test_a_phone_scrolls_drawings_and_not_the_page(browser: Browser, made: Made) -> None:
+def test_a_phone_scrolls_drawings_and_not_the_page(browser: Chromium, made: Made) -> None:
     size = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": False}
     browser.call("Emulation.setDeviceMetricsOverride", **size)
     for page in ("index.html", "lessons/xrc/by-functions.html", "labs/sq-full.html",
@@ -156,7 +158,7 @@ def test_a_phone_scrolls_drawings_and_not_the_page(browser: Browser, made: Made)
     browser.call("Emulation.clearDeviceMetricsOverride")
 
 
-def test_a_page_prints_with_what_is_folded_away(browser: Browser, made: Made) -> None:
+def test_a_page_prints_with_what_is_folded_away(browser: Chromium, made: Made) -> None:
     opened(browser, made, "lessons/err/rnr-retry-exceeded.html")
     assert browser.pdf().startswith(b"%PDF-")
     assert browser.ask("document.querySelector('.world').open")

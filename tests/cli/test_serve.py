@@ -32,7 +32,9 @@ def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         assert cli.main(["serve", "--port", str(port)]) == 2
-    assert f"cannot listen at 127.0.0.1, port {port}: " in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert f"cannot listen at 127.0.0.1, port {port}: " in told
+    assert "; --port chooses another one" in told
 
 
 def test_the_extra_is_named_where_it_is_missing(

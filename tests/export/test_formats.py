@@ -34,3 +34,10 @@ def test_a_format_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     vars(module).update(capture="makes it", is_capture="knows it")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     assert [str(each) for each in export.format_called("csv")] == ["makes it", "knows it"]
+
+
+@pytest.mark.parametrize("name", [*export.FORMATS, *TEXTS])
+def test_both_faces_have_the_sentence_of_each_word(name: str) -> None:
+    sentence = f"{name}: {export.FORMATS.get(name) or TEXTS[name].help}"
+    for shown in (VOCABULARY["export"].documentation, export_command.help or ""):
+        assert sentence in " ".join(shown.split())

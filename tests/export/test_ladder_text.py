@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from rdmalab.export.ladder_columns import Room
-from rdmalab.export.ladder_text import TextLadder, fitted
+from rdmalab.export.ladder_text import TextLadder, fitted, most_together
 from rdmalab.lab import Lab
 from rdmalab.spec.records import Kind
 from rdmalab.views.fates import Fate
@@ -206,8 +206,20 @@ def test_packets_are_as_high_as_the_room_allows(labs: dict[str, Lab]) -> None:
                                         (62, 40, False), (78, 6, True), (90, 22, True))
     }  # fmt: skip
     assert [*chosen.values()] == [1, 2, 3, 1, 2, 2]
-    many = rows_of(labs["two-queue-pairs"])
-    assert fitted(many, Room(90, 1, ["A", "B"]), 20).room.tall == 2  # one row is too few
+    two = rows_of(labs["wrong-rkey"])
+    assert fitted(two, Room(90, 1, ["A", "B"]), 12).room.tall == 2
+    many = rows_of(labs["two-queue-pairs"])  # their lines would cover the labels
+    assert most_together(many) > 2
+    assert fitted(many, Room(90, 1, ["A", "B"]), 20).room.tall == 1
+    assert fitted(many, Room(90, 1, ["A", "B"]), 20, to_scale=True).room.tall == 2
+
+
+def test_the_facts_of_a_packet_are_one_text_that_no_line_crosses(labs: dict[str, Lab]) -> None:
+    for width in (64, 70, 90):
+        text = "\n".join(drawn(ladder_of(labs["wrong-rkey"], Sort(width, 2))))
+        assert "│ psn=0  5 B  " in text
+        assert "│ psn=1  8 B  ack_req  " in text
+        assert " window on B " in text or " window on B│" in text
 
 
 def test_below_the_last_row_the_lifelines_go_on(labs: dict[str, Lab]) -> None:

@@ -1,10 +1,12 @@
 """The attributes of a queue pair, against the table they are judged by."""
 
+from typing import get_type_hints
+
 import pytest
 
 from rdmalab.command import Noun, RefShorthand, Thing
 from rdmalab.hca.ah import AH, ah_attr_of
-from rdmalab.hca.attributes import FIELDS, AhAttr, Capacity, QpAttr, QPNumber, initial, mask_of
+from rdmalab.hca.attributes import FIELDS, AhAttr, Capacity, QpAttr, initial, mask_of
 from rdmalab.spec.states import ATTRIBUTES, Attr, QPState
 from rdmalab.world.world import World
 
@@ -42,7 +44,8 @@ def test_a_node_is_a_short_form_of_its_address() -> None:
 
 
 def test_a_qp_is_a_short_form_of_its_number() -> None:
-    (short,) = (m for m in QPNumber.__metadata__ if isinstance(m, RefShorthand))  # type: ignore[attr-defined]
+    (short,) = get_type_hints(QpAttr, include_extras=True)["dest_qp_num"].__metadata__
+    assert isinstance(short, RefShorthand)
     assert short.convert(World(), Thing(Noun.QP, "B", 0x2A), None, None) == 0x2A
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rdmalab import cli
-from tests.browser import CHROMIUM
-from tests.page.lab_tab import LabTab
+from tests.each import ALL
+from tests.page.lab_tab import INSTALLED, TABS, LabTab
 from tests.page.serving import Site
 
 if TYPE_CHECKING:
@@ -31,12 +31,20 @@ def missing_programs() -> list[str]:
 
 def missing() -> str:
     """The programs that the tests of the page need and that are not installed; empty if none."""
-    return ", ".join(missing_programs() + ([] if CHROMIUM else ["chromium"]))
+    return ", ".join(
+        missing_programs() + [name for name, is_there in INSTALLED.items() if not is_there]
+    )
 
 
 needs_a_browser = pytest.mark.skipif(
     bool(missing()), reason=f"{missing()} is not installed; .ci/run installs it"
 )
+
+in_each_browser = pytest.mark.parametrize("browser", list(TABS), scope="module")
+in_chromium = pytest.mark.parametrize(
+    "browser", list(TABS) if os.environ.get(ALL) else ["chromium"], scope="module"
+)
+"""Tests of what does not depend on the browser: RDMALAB_ALL=1 runs them in Firefox, too."""
 
 
 def downloads() -> str:
@@ -68,9 +76,11 @@ def site(site_folder: Path) -> Iterator[Site]:
 
 
 @pytest.fixture(scope="module")
-def shared_tab(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabTab]:
+def shared_tab(
+    browser: str, site: Site, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LabTab]:
     """A tab for tests that begin with a new world."""
-    tab = LabTab(tmp_path_factory.mktemp("profile"))
+    tab = TABS[browser](tmp_path_factory.mktemp("profile"))
     try:
         tab.visit(site.address)
         yield tab

@@ -1,20 +1,20 @@
-"""The lab in Chromium: keys that are typed, the letters of its terminal, what left the page."""
+"""The lab in a browser: keys that are typed, the letters of its terminal, what left the page."""
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.browser import Browser
+from tests.browser import PATIENCE_S, Browser, descendants
+from tests.chromium import CHROMIUM, Chromium
+from tests.firefox import FIREFOX, Firefox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-PATIENCE_S = 90.0
 SIZE = (1180, 760)
 TEXT = """
 (() => {
@@ -23,27 +23,10 @@ TEXT = """
     b.getLine(y + b.viewportY)?.translateToString(true, 0, t.cols) ?? "").join("\\n");
 })()
 """
-_CODES = {
-    "Enter": 13, "Tab": 9, "Escape": 27, "ArrowUp": 38, "ArrowDown": 40,
-    **{f"F{n}": 111 + n for n in range(1, 13)},
-}  # fmt: skip
-_CONTROL, _SHIFT = 2, 8
 
 
 class LabTab(Browser):
-    """One tab with the lab; `open` waits for its prompt."""
-
-    def __init__(self, profile: Path, size: tuple[int, int] = SIZE) -> None:
-        super().__init__(profile, size)
-        self.resize(*size)
-
-    def resize(self, width: int, height: int, *, touch: bool = False) -> None:
-        """The size of the page, in pixels. touch: as of a tablet."""
-        self.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
-            mobile=touch,
-        )  # fmt: skip
-        self.call("Emulation.setTouchEmulationEnabled", enabled=touch)
+    """One tab with the lab; `visit` waits for its prompt."""
 
     # ------------------------------------------------------------------ what is seen
     @property
@@ -72,25 +55,9 @@ class LabTab(Browser):
     # ------------------------------------------------------------------ what is done
     def visit(self, address: str, wanted: str = "A>") -> str:
         """Open an address and wait for the lab; a fragment alone would not load the page again."""
-        self.call("Page.navigate", url="about:blank")
-        self.call("Page.navigate", url=address)
+        self.open("about:blank")
+        self.open(address)
         return self.until(wanted)
-
-    def press(self, key: str, modifiers: int = 0) -> None:
-        """Press a key by its name, with its number, which xterm.js reads."""
-        code = _CODES.get(key) or ord(key.upper())
-        text = {"Enter": "\r", "Tab": "\t"}.get(key)
-        named: dict[str, Any] = {
-            "key": key, "code": key if len(key) > 1 else f"Key{key.upper()}",
-            "windowsVirtualKeyCode": code, "modifiers": modifiers,
-        }  # fmt: skip
-        if text:
-            named["text"] = text
-        self.call("Input.dispatchKeyEvent", type="keyDown", **named)
-        self.call("Input.dispatchKeyEvent", type="keyUp", **named)
-
-    def control(self, letter: str) -> None:
-        self.press(letter, _CONTROL)
 
     def say(self, line: str, wanted: str = "") -> str:
         """Type a line; what is seen when the answer has a text."""
@@ -102,22 +69,25 @@ class LabTab(Browser):
         """An empty world, whatever was there before."""
         self.press("Escape")
         self.press("Escape")
-        self.control("u")
+        self.press("u", control=True)
         self.say("new", "Empty world")
         self.say("use rc_pair", "A.qp0")
 
     def click(self, selector: str) -> None:
-        """Click the middle of an element, with a real mouse event: it counts as of the user."""
-        box = self.ask(
+        """Click the middle of an element."""
+        self.mouse(*self._middle(selector))
+
+    def tap(self, selector: str) -> None:
+        """Tap the middle of an element."""
+        self.touch(*self._middle(selector))
+
+    def _middle(self, selector: str) -> tuple[float, float]:
+        x, y = self.ask(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
             " e.scrollIntoView({block: 'nearest'}); const r = e.getBoundingClientRect();"
             " return [r.left + r.width / 2, r.top + r.height / 2]; })()"
         )
-        self.mouse(*box)
-
-    def mouse(self, x: float, y: float) -> None:
-        for kind in ("mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        return float(x), float(y)
 
     def click_text(self, words: str) -> None:
         """Click a text in the terminal."""
@@ -130,13 +100,6 @@ class LabTab(Browser):
         )
         self.mouse(left + (rows[y].index(words) + 2) * width, top + (y + 0.5) * height)
 
-    def eventually(self, promise: str) -> Any:
-        """What a promise of the page comes to."""
-        found = self.call(
-            "Runtime.evaluate", expression=promise, awaitPromise=True, returnByValue=True
-        )
-        return found["result"].get("value")
-
     def python(self, program: str) -> Any:
         """The value of an expression, or of a program's last line, in the worker."""
         self.ask(
@@ -145,5 +108,31 @@ class LabTab(Browser):
         self.wait("page.measured !== null")
         return self.ask("page.measured")
 
-    def picture(self) -> bytes:
-        return base64.b64decode(self.call("Page.captureScreenshot")["data"])
+
+class ChromiumTab(LabTab, Chromium):
+    """The lab in Chromium."""
+
+    def __init__(self, profile: Path) -> None:
+        super().__init__(profile, SIZE)
+        self.resize(*SIZE)
+
+    def worker_cpu_s(self) -> float:
+        """CPU time, in seconds, that the threads of workers have taken."""
+        return sum(
+            int((task / "schedstat").read_text().split()[0]) / 1e9
+            for number in descendants(self._process.pid)
+            for task in Path(f"/proc/{number}/task").iterdir()
+            if (task / "comm").read_text().startswith("DedicatedWorker")
+        )
+
+
+class FirefoxTab(LabTab, Firefox):
+    """The lab in Firefox."""
+
+    def __init__(self, profile: Path) -> None:
+        super().__init__(profile)
+        self.resize(*SIZE)
+
+
+TABS: dict[str, type[ChromiumTab | FirefoxTab]] = {"chromium": ChromiumTab, "firefox": FirefoxTab}
+INSTALLED = {"chromium": bool(CHROMIUM), "firefox": bool(FIREFOX)}

@@ -88,11 +88,15 @@ async def test_keys_pastes_mouse_and_focus_become_events() -> None:
     assert app.posted[4].text == "two\nlines"  # type: ignore[attr-defined]
 
 
-async def test_a_lone_escape_is_a_key_after_a_moment() -> None:
+async def test_an_escape_is_a_key_at_once_and_takes_nothing_of_what_follows() -> None:
     app, driver, _ = made()
-    driver.receive("\x1b")
-    for _ in range(400):
-        if app.keys():
-            break
-        await asyncio.sleep(0.005)
-    assert app.keys() == ["escape"]
+    for data in ("\x1b", "\x1b", "\x15", "n", "\x1b[A", "\x1bn", "\r"):
+        driver.receive(data)
+    assert app.keys() == ["escape", "escape", "ctrl+u", "n", "up", "alt+n", "enter"]
+
+
+async def test_an_unknown_sequence_becomes_its_letters() -> None:
+    app, driver, _ = made()
+    driver.receive("\x1b[1;")
+    driver.receive("a")
+    assert app.keys()[-3:] == ["1", "semicolon", "a"]

@@ -17,8 +17,8 @@ from rdmalab.page.site import MARK
 from rdmalab.scenario.files import lessons_folder
 from tests.book.conftest import Inline
 from tests.each import ALL
-from tests.page.conftest import needs_a_browser
-from tests.page.lab_tab import TEXT, LabTab
+from tests.page.conftest import in_chromium, in_each_browser, needs_a_browser
+from tests.page.lab_tab import TABS, TEXT
 from tests.page.serving import Site
 
 if TYPE_CHECKING:
@@ -35,8 +35,9 @@ def profile(tmp_path: Path) -> Path:
     return tmp_path / "profile"
 
 
+@in_each_browser
 def test_a_line_survives_the_kill_of_the_browser_and_the_lab_the_network(
-    site_folder: Path, profile: Path
+    site_folder: Path, profile: Path, browser: str
 ) -> None:
     """Each life of the browser continues the session of the one before, and is killed.
 
@@ -44,7 +45,7 @@ def test_a_line_survives_the_kill_of_the_browser_and_the_lab_the_network(
     has no server.
     """
     site = Site(site_folder)
-    tab = LabTab(profile)
+    tab = TABS[browser](profile)
     try:
         tab.visit(site.address)
         for number in range(KILLS):
@@ -55,10 +56,10 @@ def test_a_line_survives_the_kill_of_the_browser_and_the_lab_the_network(
             tab.until(f"A.pd{number + 5} created")  # the line was accepted
             time.sleep(max(0, entered + KILLED_AFTER_S - time.monotonic()))
             if number == KILLS - 1:
-                tab.wait("!!navigator.serviceWorker.controller")
+                tab.wait("document.getElementById('offline').textContent === 'Works offline'")
                 site.stop()
             tab.kill()
-            tab = LabTab(profile)
+            tab = TABS[browser](profile)
             tab.visit(site.address, "was interrupted: continue restores it")
             tab.say("continue", "Continued: ")
             tab.say("show pd", f"A.pd{number + 5} ")
@@ -70,9 +71,10 @@ def test_a_line_survives_the_kill_of_the_browser_and_the_lab_the_network(
         site.stop()
 
 
-def test_two_tabs_and_a_reload(site_folder: Path, profile: Path) -> None:
+@in_chromium
+def test_two_tabs_and_a_reload(site_folder: Path, profile: Path, browser: str) -> None:
     with Site(site_folder) as site:
-        tab = LabTab(profile)
+        tab = TABS[browser](profile)
         try:
             tab.visit(site.address)
             tab.say("alloc_pd A.pd7", "A.pd7 created")
@@ -81,8 +83,10 @@ def test_two_tabs_and_a_reload(site_folder: Path, profile: Path) -> None:
             assert "was interrupted" not in second_text
             tab.say("alloc_pd A.pd8", "A.pd8 created")
             second = tab.turn_to(first)
-            tab.call("Page.reload")
+            tab.resize(820, 1180, touch=True)
+            tab.reload()
             tab.until(lambda text: "A>" in text and "was interrupted" in text)
+            assert not tab.ask("document.getElementById('keys').hidden")  # it has no keyboard
             tab.say("continue", "Continued: 1 line")
             tab.say("show pd", "A.pd7 ")
             tab.turn_to(second)
@@ -93,8 +97,9 @@ def test_two_tabs_and_a_reload(site_folder: Path, profile: Path) -> None:
             tab.close()
 
 
+@in_each_browser
 def test_a_page_of_another_host_shows_a_lesson_in_a_frame(
-    site_folder: Path, profile: Path, tmp_path: Path
+    site_folder: Path, profile: Path, tmp_path: Path, browser: str
 ) -> None:
     folder = tmp_path / "lesson"
     folder.mkdir()
@@ -104,19 +109,29 @@ def test_a_page_of_another_host_shows_a_lesson_in_a_frame(
             '<link rel="icon" href="data:,">'
             f'<iframe src="{link}" width="1100" height="700" allow="clipboard-write"></iframe>'
         )
-        tab = LabTab(profile)
+        tab = TABS[browser](profile)
         try:
-            tab.call("Page.navigate", url=other.address.replace("127.0.0.1", "localhost"))
-            tab.turn_into_frame()
+            base = other.address.replace("127.0.0.1", "localhost")
+            tab.open(base)
+            page = tab.turn_into_frame()
             tab.until("A SEND meets an empty receive queue")
+            frame = tab.turn_to(page)
+            tab.click("iframe")
+            tab.type("alloc_pd A.pd7")
+            tab.press("Enter")
+            tab.turn_to(frame)
+            tab.until("A.pd7 created")
             assert tab.errors == []
+            own = (site.address, f"blob:{site.address}", base, "data:", "about:")
+            assert [each for each in tab.requests if not each.startswith(own)] == []
         finally:
             tab.close()
 
 
 @pytest.mark.parametrize("is_elsewhere", [False, True], ids=["below the lab", "elsewhere"])
+@in_chromium
 def test_a_lesson_of_the_book_is_tried_in_its_page(
-    site_folder: Path, profile: Path, tmp_path: Path, *, is_elsewhere: bool
+    site_folder: Path, profile: Path, tmp_path: Path, browser: str, *, is_elsewhere: bool
 ) -> None:
     """The policies of both pages admit the frame; the lab in it has loaded the lesson."""
     lesson = str(lessons_folder() / "err/rnr-retry-exceeded.rdmalab.yaml")
@@ -127,9 +142,9 @@ def test_a_lesson_of_the_book_is_tried_in_its_page(
         book = build(catalogue([lesson]), Inline(), site=lab)  # type: ignore[arg-type]
         disk.write_tree(folder / "book", book.files, MARK)
         base = site.address.replace("127.0.0.1", "localhost") if is_elsewhere else site.address
-        tab = LabTab(profile)
+        tab = TABS[browser](profile)
         try:
-            tab.call("Page.navigate", url=f"{base}book/lessons/err/rnr-retry-exceeded.html")
+            tab.open(f"{base}book/lessons/err/rnr-retry-exceeded.html")
             tab.wait("document.readyState === 'complete'")  # its style moves the parts
             tab.wait("document.querySelector('details.try') !== null")
             assert tab.ask("document.querySelector('iframe') === null")  # ten megabytes

@@ -1,4 +1,4 @@
-"""The lab in a page: what a person does in it, with real keys, in Chromium."""
+"""The lab in a page: what a person does in it, with real keys."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.page.conftest import needs_a_browser
+from tests.browser import PATIENCE_S
+from tests.page.conftest import in_chromium, in_each_browser, needs_a_browser
 from tests.page.serving import Site
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def tab(shared_tab: LabTab, site: Site) -> Iterator[LabTab]:
     assert [each for each in shared_tab.requests if not each.startswith(own)] == []
 
 
+@in_each_browser
 def test_words_steps_a_run_that_is_stopped_and_why(tab: LabTab) -> None:
     tab.say(SEND, "SQ 1/8")
     tab.say("step packet", "SEND_ONLY psn=0")
@@ -37,7 +39,7 @@ def test_words_steps_a_run_that_is_stopped_and_why(tab: LabTab) -> None:
     tab.press("Enter")
     tab.until("running")
     before = time.monotonic()
-    tab.control("c")
+    tab.press("c", control=True)
     tab.matches(r"after [\d,]+ events; stopped\.")
     assert time.monotonic() - before < 20
     tab.say("why A.qp0.wr[2]", "rnr-infinite")
@@ -45,6 +47,7 @@ def test_words_steps_a_run_that_is_stopped_and_why(tab: LabTab) -> None:
     tab.say("goto end", "LIVE")
 
 
+@in_each_browser
 def test_the_completion_menu_by_tab_and_by_the_mouse(tab: LabTab) -> None:
     tab.type("modify_")
     tab.press("Tab")
@@ -52,9 +55,10 @@ def test_the_completion_menu_by_tab_and_by_the_mouse(tab: LabTab) -> None:
     time.sleep(0.5)  # the menu moves while it opens
     tab.click_text("modify_srq")
     tab.until("A> modify_srq")
-    tab.control("u")
+    tab.press("u", control=True)
 
 
+@in_each_browser
 def test_scenarios_a_pane_and_another_size(tab: LabTab) -> None:
     tab.say("load err/rnr-retry-exceeded", "A SEND meets an empty receive queue")
     tab.press("F8")
@@ -67,6 +71,7 @@ def test_scenarios_a_pane_and_another_size(tab: LabTab) -> None:
     tab.until(lambda text: max(map(len, text.split("\n"))) > 120)
 
 
+@in_each_browser
 def test_files_are_downloads_and_a_session_is_a_link(tab: LabTab, site: Site) -> None:
     tab.say("save mine", "downloaded: mine.rdmalab.yaml")
     tab.say("export pcapng run.pcapng", "downloaded: run.pcapng")
@@ -84,6 +89,7 @@ def test_files_are_downloads_and_a_session_is_a_link(tab: LabTab, site: Site) ->
     tab.matches(r"\d+ steps; it is")
 
 
+@in_each_browser
 def test_a_lab_is_worked_on_submitted_and_kept(tab: LabTab) -> None:
     tab.say("load labs/by-hand student=s4711", "submit")
     tab.say("submit", "copied to the clipboard")
@@ -93,6 +99,7 @@ def test_a_lab_is_worked_on_submitted_and_kept(tab: LabTab) -> None:
     tab.say("lab", "by-hand")
 
 
+@in_chromium
 @pytest.mark.parametrize(
     "hash",
     [
@@ -110,6 +117,7 @@ def test_hostile_links_end_nothing_and_start_no_download(tab: LabTab, hash: str)
     assert tab.dialogs == []
 
 
+@in_each_browser
 def test_a_dropped_file_is_loaded(tab: LabTab) -> None:
     text = "rdmalab: 1\\ntitle: dropped here\\nsteps:\\n  - use rc_pair\\n"
     tab.ask(
@@ -120,6 +128,7 @@ def test_a_dropped_file_is_loaded(tab: LabTab) -> None:
     tab.until("dropped here")
 
 
+@in_each_browser
 def test_the_controls_of_the_page(tab: LabTab) -> None:
     tab.eventually("document.fonts.ready.then(() => 1)")  # they change the width of a letter
     columns = tab.ask("page.terminal.cols")
@@ -133,12 +142,26 @@ def test_the_controls_of_the_page(tab: LabTab) -> None:
     tab.wait("document.documentElement.dataset.theme === 'dark'")
     tab.click("#keyboard")
     tab.wait("!document.getElementById('keys').hidden")
-    tab.ask("[...document.querySelectorAll('#keys button')].find(b => b.textContent[0] === 'F' && "
-            "b.textContent.includes('F8')).click()")  # fmt: skip
-    tab.matches(r"after 0 events|idle|nothing")
     tab.click("#keyboard")
+    tab.wait("document.getElementById('keys').hidden")
 
 
+@in_each_browser
+def test_a_tablet_has_a_row_of_keys_that_a_finger_taps(tab: LabTab, site: Site) -> None:
+    tab.resize(820, 1180, touch=True)
+    tab.click("#keyboard")
+    tab.wait("!document.getElementById('keys').hidden")
+    tab.click("#terminal")
+    tab.say(SEND, "SQ 1/8")
+    keys = tab.ask("[...document.querySelectorAll('#keys button')].map(b => b.firstChild.data)")
+    for key, wanted in (("F8", "SEND_ONLY psn=0"), ("F7", "PAST")):
+        tab.tap(f"#keys button:nth-child({keys.index(key) + 1})")
+        tab.until(wanted)
+    tab.click("#keyboard")
+    tab.resize(1180, 760)
+
+
+@in_each_browser
 def test_the_transcript_is_a_live_region_and_the_terminal_no_trap(tab: LabTab) -> None:
     tab.click("#plain")
     tab.click("#terminal")
@@ -156,16 +179,24 @@ def test_the_transcript_is_a_live_region_and_the_terminal_no_trap(tab: LabTab) -
     tab.click("#terminal")
 
 
+@in_each_browser
 def test_python_in_the_page_reaches_no_other_host(tab: LabTab, site: Site) -> None:
     with Site(site.folder) as other:
-        tab.python(f"import js; js.fetch('{other.address}').catch(lambda why: None); 1")
-        time.sleep(0.5)
+        tab.python(
+            f"import js; said = []; js.fetch({other.address!r}).then("
+            "lambda _: said.append('answered'), lambda why: said.append(f'refused: {why}')); 1"
+        )
+        until = time.monotonic() + PATIENCE_S
+        while not (said := tab.python("''.join(said)")):
+            assert time.monotonic() < until
+        assert said.startswith("refused: TypeError")
         assert other.paths == []
     assert any(other.address in each for each in tab.errors)
     tab.errors.clear()
     tab.requests[:] = [each for each in tab.requests if not each.startswith(other.address)]
 
 
+@in_each_browser
 def test_quit_offers_to_begin_again(tab: LabTab) -> None:
     tab.say("alloc_pd A.pd7", "A.pd7 created")
     tab.say("quit")

@@ -12,8 +12,8 @@ import yaml
 from pydantic import ValidationError
 
 from rdmalab.scenario.files import SUFFIX
-from rdmalab.scenario.model import ACTIONS, Step
-from rdmalab.scenario.report import schema_of_scenario
+from rdmalab.scenario.model import ACTIONS, Document, Step
+from rdmalab.scenario.report import schema_of_file
 from tests.each import each
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +23,7 @@ FILES = sorted((ROOT / "scenarios").rglob(f"*{SUFFIX}"))
 
 @cache
 def checker() -> Any:
-    return jsonschema.Draft202012Validator(schema_of_scenario())
+    return jsonschema.Draft202012Validator(schema_of_file(Document, "scenario"))
 
 
 def valid(document: Any) -> bool:
@@ -31,12 +31,12 @@ def valid(document: Any) -> bool:
 
 
 def test_the_shipped_schema_is_current() -> None:
-    is_current = json.loads(SHIPPED.read_text("utf-8")) == schema_of_scenario()
+    is_current = json.loads(SHIPPED.read_text("utf-8")) == schema_of_file(Document, "scenario")
     assert is_current, "run: rdmalab schema > rdmalab/scenario/scenario-1.json"
 
 
 def test_the_schema_is_one() -> None:
-    jsonschema.Draft202012Validator.check_schema(schema_of_scenario())
+    jsonschema.Draft202012Validator.check_schema(schema_of_file(Document, "scenario"))
 
 
 def keys_without_text(schema: object, path: str = "") -> Iterator[str]:
@@ -53,7 +53,7 @@ def keys_without_text(schema: object, path: str = "") -> Iterator[str]:
 
 
 def test_an_editor_has_a_text_for_every_key() -> None:
-    bare = list(keys_without_text(schema_of_scenario()))
+    bare = list(keys_without_text(schema_of_file(Document, "scenario")))
     assert not bare, (
         f"no text for {bare}: of a field, Field(description=...) in rdmalab/scenario/model.py; of "
         "a device limit, a row of [limit] or [queried_limit] in guide/data/sentences.toml"
@@ -77,7 +77,7 @@ def test_the_schema_refuses(steps: Any) -> None:
 
 def test_every_key_has_a_sentence() -> None:
     """They are what an editor shows."""
-    schema = schema_of_scenario()
+    schema = schema_of_file(Document, "scenario")
     parts = [schema, schema["$defs"]["Link"], schema["$defs"]["Step"]["oneOf"][1]]
     for part in parts:
         for name, field in part["properties"].items():
@@ -129,3 +129,16 @@ def test_a_step_that_asks_why_may_ask_only() -> None:
 def test_a_step_with_expectations_alone_belongs_to_the_step_above(key: str) -> None:
     with pytest.raises(ValidationError, match=f"{key} belongs to the step above"):
         Step.model_validate({key: ["idle"]})
+
+
+@pytest.mark.parametrize(
+    ("given", "lines"),
+    [
+        ({"do": "alloc_pd A.pd0", "errno": "EINVAL"}, ["errno EINVAL"]),
+        ({"run": "", "expect": ["event == 1"], "wire": ["skip"]}, ["skip", "event == 1"]),
+        ({"why": "", "cause": "no-rr"}, ["cause no-rr"]),
+        ({"run": ""}, []),
+    ],
+)
+def test_a_report_prints_each_assertion_of_a_step(given: dict[str, Any], lines: list[str]) -> None:
+    assert Step.model_validate(given).asserted == lines

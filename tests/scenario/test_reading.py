@@ -5,6 +5,7 @@ from rdmalab.scenario.reading import about, reading
 from rdmalab.scenario.runner import Runner
 from rdmalab.session.branch import TimePoint
 from tests.scenario.playing import runner
+from tests.scenario.stops import next_stop
 
 ASKED = """\
   - alloc_pd A.pd0
@@ -23,7 +24,7 @@ ASKED = """\
 def walked(stops: int) -> Runner:
     walk = runner(ASKED, "about: What it shows.\n")
     for _ in range(stops):
-        walk.next_stop()
+        next_stop(walk)
     return walk
 
 

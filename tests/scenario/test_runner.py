@@ -6,6 +6,7 @@ from rdmalab.lab import open_session
 from rdmalab.scenario.result import StepOutcome
 from rdmalab.scenario.runner import MAX_EVENTS, Runner
 from tests.scenario.playing import PAIR, SEND, WRITE, failure_text, last, runner, scenario
+from tests.scenario.stops import next_stop
 
 
 def test_all_steps_pass() -> None:
@@ -207,13 +208,13 @@ WALK = """\
 
 def test_a_walk_halts_before_notes_and_headlines() -> None:
     walk = runner(WALK)
-    assert len(walk.next_stop()) == 1
-    assert len(walk.next_stop()) == 2
+    assert len(next_stop(walk)) == 1
+    assert len(next_stop(walk)) == 2
     assert walk.coming is not None
     assert walk.coming.text == "A headline"
     assert walk.coming.is_stop
-    assert len(walk.next_stop()) == 2
-    assert walk.next_stop() == []
+    assert len(next_stop(walk)) == 2
+    assert next_stop(walk) == []
 
 
 def test_the_caller_of_a_walk_may_step_its_runs() -> None:

@@ -22,7 +22,7 @@ import aiohttp
 from rdmalab.recovery.user_paths import STATE
 from rdmalab.serve.server import Served, Server
 from rdmalab.serve.visitors import Role
-from tests.browser import CHROMIUM, Browser
+from tests.chromium import CHROMIUM, Chromium
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -262,6 +262,20 @@ async def test_a_class_watches_and_cannot_type() -> None:
 
 
 @pytest.mark.slow
+async def test_a_page_has_the_colours_of_the_app_and_not_those_of_the_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The 16 colours of textual.js are those of xterm.js: grey on black could hardly be read."""
+    monkeypatch.delenv("COLORTERM", raising=False)
+    async with serving() as server, visiting(server) as visitor:
+        await visitor.sees("A>")
+        cells = [cell for row in visitor.screen.buffer.values() for cell in row.values()]
+        named = {cell.fg for cell in cells if not re.fullmatch("[0-9a-f]{6}|default", cell.fg)}
+        assert named == set()
+        assert {cell.fg for cell in cells} != {"default"}
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed; .ci/run installs it")
 async def test_a_browser_types_and_asks_no_other_host(tmp_path: Path) -> None:
     """The policy of the page admits all that textual.js does."""
@@ -269,14 +283,13 @@ async def test_a_browser_types_and_asks_no_other_host(tmp_path: Path) -> None:
     async with serving(shared=size) as server:
         address = server.addresses[Role.TYPES]
 
-        def type_in_browser() -> Browser:
-            browser = Browser(tmp_path / "profile")
+        def type_in_browser() -> Chromium:
+            browser = Chromium(tmp_path / "profile")
             browser.open(address)
             browser.wait("document.body.classList.contains('-first-byte')")
             browser.ask("document.querySelector('textarea').focus()")
             browser.type("alloc_pd A.pd7")
-            browser.call("Input.dispatchKeyEvent", type="keyDown", key="Enter", code="Enter",
-                         windowsVirtualKeyCode=13, text="\r")  # fmt: skip
+            browser.press("Enter")
             return browser
 
         async with visiting(server, Role.WATCHES, size) as watcher:
@@ -284,14 +297,14 @@ async def test_a_browser_types_and_asks_no_other_host(tmp_path: Path) -> None:
             browser = await asyncio.to_thread(type_in_browser)
             try:
                 await watcher.sees("A.pd7 created")
+                errors = await asyncio.to_thread(lambda: browser.errors)
+                requests = await asyncio.to_thread(lambda: browser.requests)
             finally:
                 await asyncio.to_thread(browser.close)
         # Chromium without a GPU says that its own WebGL is deprecated.
-        assert [each for each in browser.errors if "software WebGL" not in each] == []
+        assert [each for each in errors if "software WebGL" not in each] == []
         own = address.rsplit("/", 2)[0]
-        assert [
-            each for each in browser.requests if not each.startswith((own, "data:", "about:"))
-        ] == []
+        assert [each for each in requests if not each.startswith((own, "data:", "about:"))] == []
 
 
 # ------------------------------------------------------------------ the end

@@ -149,6 +149,29 @@ def test_why_offers_apply_only_where_the_lab_allows_it(state: Path) -> None:
     assert "apply carries it out" in typed(prompt, "why")
 
 
+def test_what_is_offered_after_a_mistake_is_what_the_lab_allows(state: Path) -> None:
+    prompt = Prompt("load labs/by-hand student=me", width=200)  # it forbids connect and to_rts
+    send = "post_send A.qp0 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"
+    init = "pkey_index=0 port_num=1 qp_access_flags=REMOTE_WRITE|REMOTE_READ|REMOTE_ATOMIC"
+    assert f"try: modify_qp A.qp0 state=INIT {init}" in typed(prompt, send)
+    answer = prompt.ask("why -v")
+    fix = answer[next(at for at, row in enumerate(answer) if row.startswith("fix:")) + 1 :]
+    assert fix[0].strip() == f"modify_qp A.qp0 state=INIT {init}"
+    assert [row.split()[0] for row in fix] == [*["modify_qp"] * 6, "post_send"]
+    for row in fix:
+        assert "not allowed" not in typed(prompt, row.strip())
+    assert typed(prompt, "show qp").count("[RTS]") == 2
+
+
+def test_a_fix_that_the_lab_does_not_allow_is_not_offered(state: Path) -> None:
+    prompt = Prompt("load labs/rnr-budget student=me", width=200)  # it forbids post_recv
+    prompt.ask("post_send A.qp0 opcode=SEND sg=A.mr0[0:16] flags=SIGNALED", "run 1ms")
+    for line in ("why", "why -v"):
+        answer = typed(prompt, line)
+        assert "fix: none that is allowed here: post_recv B.qp0" in answer
+        assert "\n  post_recv" not in answer
+
+
 def test_a_line_that_was_typed_on_another_day_is_not_offered_again(state: Path) -> None:
     typed(Prompt("tour"), INIT[0])
     assert next_line(exercise(Prompt("tour"))) == INIT[1]

@@ -166,3 +166,11 @@ def test_wrong_words_get_one_line(talk: Prompt) -> None:
         assert "no lab is open" in typed(talk, word)
     Path("bad.lab.yaml").write_text(TEMPLATE.replace("points:", "pionts:"))
     assert 'no key "pionts" here' in typed(talk, "load bad.lab.yaml")
+
+
+def test_a_lab_without_why_does_not_offer_it_after_a_run(talk: Prompt) -> None:
+    write = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote_addr=0x1000 rkey=0xdead"
+    assert "  next   why (evidence, tested fix) · explain" in typed(talk, f"{write}; run 1ms")
+    Path("z.lab.yaml").write_text(TEMPLATE.replace("rules:", "rules:\n  doctor: shut"))
+    talk.ask("load z.lab.yaml student=s1")
+    assert "  next   explain REM_ACCESS_ERR" in typed(talk, f"{write}; run 1ms")

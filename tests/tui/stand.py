@@ -65,7 +65,7 @@ class Stand:
 
     async def settled(self) -> None:
         console = self.app.prompt
-        await self.until(lambda: not console.busy and not console.live._pending_lines)
+        await self.until(lambda: not console.busy and not console.live.said_ahead)
         await self.until(lambda: console.live.cursor() is not None)
         await self.pilot.pause()
 
@@ -82,6 +82,11 @@ class Stand:
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
         await self.settled()
+
+    async def pane(self, name: str) -> None:
+        """Show a pane and give it the keys, as its number does in another pane."""
+        self.app.main.bring(name, focus=True)
+        await self.until(lambda: self.app._pane is not None and self.app._pane.id == name)
 
     def type(self, text: str) -> None:
         for character in text:

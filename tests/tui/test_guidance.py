@@ -137,3 +137,13 @@ async def test_above_the_line_for_tab_there_is_more_to_read() -> None:
     async with stand((80, 24)) as it:
         await it.say("tour")
         await it.until(lambda: "rows above  Tab: the line that comes next" in it.text)
+
+
+async def test_tab_shows_the_line_that_it_takes_also_after_scrolling_back() -> None:
+    async with stand() as it:
+        await it.say("tour again")
+        await it.pilot.press("pageup", "pageup")
+        assert not it.app.prompt.is_vertical_scroll_end
+        await it.pilot.press("tab")
+        await it.until(lambda: it.app.prompt.text.startswith("modify_qp A.qp0"))
+        await it.until(lambda: it.app.prompt.is_vertical_scroll_end)

@@ -63,8 +63,8 @@ SENDS = ["post_recv B.qp0 sg=B.mr0[0:64]", "post_send A.qp0 opcode=SEND sg=A.mr0
 
 async def test_esc_in_the_wire_ends_what_was_begun_before_it_leaves() -> None:
     async with stand() as it:
-        await it.say(*SENDS, "pane wire")
-        await it.until(lambda: it.focused == "wire")
+        await it.say(*SENDS)
+        await it.pane("wire")
         wire = it.app.screen.query_one(WirePane)
         await it.pilot.press("f", *"psn=1 3")
         assert (it.focused, wire.search.text) == ("wire", "psn=1 3")  # 1 and 3 are tabs otherwise
@@ -84,8 +84,8 @@ async def test_esc_in_the_wire_ends_what_was_begun_before_it_leaves() -> None:
 
 async def test_a_filter_does_not_outlive_its_world() -> None:
     async with stand() as it:
-        await it.say(*SENDS, "pane wire")
-        await it.until(lambda: it.focused == "wire")
+        await it.say(*SENDS)
+        await it.pane("wire")
         await it.pilot.press("q", "f", *"ACK", "enter")
         await it.say("new")
         wire = it.app.screen.query_one(WirePane)
@@ -94,10 +94,29 @@ async def test_a_filter_does_not_outlive_its_world() -> None:
 
 async def test_find_finds_what_is_drawn() -> None:
     async with stand() as it:
-        await it.say(*SENDS, "pane wire")
-        await it.until(lambda: it.focused == "wire")
+        await it.say(*SENDS)
+        await it.pane("wire")
         await it.pilot.press("slash", *"ack")
         wire = it.app.screen.query_one(WirePane)
         drawn = [wire.line(number).plain.lower() for number in range(wire.lines)]
         assert len(wire._hits) == sum("ack" in text for text in drawn) > 0
         await it.sees(f"{len(wire._hits)} found")
+
+
+async def test_a_line_that_is_typed_after_pane_goes_to_the_prompt() -> None:
+    async with stand((120, 40)) as it:
+        await it.say("pane memory")
+        await it.until(lambda: it.app.main.tab == "memory" and bool(it.app.main.query("#memory")))
+        await it.press(*"next")
+        assert (it.focused, it.app.prompt.text) == ("prompt", "next")
+
+
+async def test_a_letter_without_a_meaning_in_a_pane_begins_a_line() -> None:
+    async with stand((120, 40)) as it:
+        await it.pane("memory")
+        await it.press(*"help")
+        assert (it.focused, it.app.prompt.text) == ("prompt", "help")
+        await it.press("ctrl+c")
+        await it.pane("memory")
+        await it.press("n", "left", "f")  # keys of the pane stay with it
+        assert (it.focused, it.app.prompt.text) == ("memory", "")

@@ -74,7 +74,7 @@ async def test_where_the_packet_has_a_place_of_its_own_it_is_no_tab() -> None:
     async with stand((200, 60)) as it:
         tabs = it.app.main.query_one("TabRow")
         await it.until(lambda: "Notes  Memory  CQ" in it.text)
-        it.app.say("pane packet")
+        it.app.main.bring("packet", focus=True)
         await it.until(lambda: "apart" in around(it))
         assert it.app.main.tab != "packet"
         await it.resize(120, 40)

@@ -99,7 +99,7 @@ async def test_the_failure_is_seen_with_any_number_of_queue_pairs(
 async def test_the_tab_in_front_has_the_colour_of_the_focus_only_with_its_pane() -> None:
     async with stand((120, 40)) as it:
         assert not it.app.main.has_class("-side-focus")
-        await it.say("pane packet")
+        await it.pane("packet")
         await it.until(lambda: it.app.main.has_class("-side-focus"))
         await it.press("escape")
         await it.until(lambda: not it.app.main.has_class("-side-focus"))

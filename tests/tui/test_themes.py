@@ -47,6 +47,14 @@ def test_on_a_light_terminal_there_is_no_yellow_green_or_cyan() -> None:
     assert not any(pale in used for pale in ("yellow", "green", "cyan"))
 
 
+@pytest.mark.parametrize("dark", [True, False])
+def test_what_is_a_ground_for_text_is_not_the_default_of_the_terminal(dark: bool) -> None:
+    tones = terminal_theme(dark=dark).variables
+    grounds = {tone: tones[tone] for tone in ("good", "bad", "odd", "busy", "event")}
+    assert "ansi_default" not in grounds.values(), grounds
+    assert tones["on"] not in grounds.values()
+
+
 def test_a_theme_is_meant_by_its_name_with_or_without_the_prefix() -> None:
     names = ["rdmalab-dark", "nord"]
     assert [chosen(word, names) for word in ("dark", "rdmalab-dark", "nord", "pink")] == [

@@ -3,6 +3,8 @@ import pytest
 from rdmalab.command import NewKind, Noun, ThingKind, kind_of
 from rdmalab.lab import Lab
 from rdmalab.verbs import nouns
+from rdmalab.vocabulary import VOCABULARY
+from rdmalab.world.relations import DESTROYERS
 from tests.labs import lab_of, refusal
 
 
@@ -12,6 +14,16 @@ def test_each_noun_is_taken_and_made_under_its_own_name() -> None:
             name = noun.value.capitalize()
             assert kind_of(getattr(nouns, name)) == ThingKind(noun)
             assert kind_of(getattr(nouns, f"New{name}")) == NewKind(noun)
+
+
+@pytest.mark.parametrize(("noun", "verb"), DESTROYERS.items())
+def test_a_destroyer_takes_its_object_by_the_name_of_its_noun(noun: Noun, verb: str) -> None:
+    subject = VOCABULARY[verb].parameters[0]
+    assert (subject.name, subject.kind) == (noun.value, ThingKind(noun))
+
+
+def test_all_objects_but_nodes_and_programs_have_a_destroyer() -> None:
+    assert {*Noun} - {*DESTROYERS} == {Noun.NODE, Noun.PROGRAM}
 
 
 @pytest.fixture(scope="module")

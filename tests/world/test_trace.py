@@ -3,7 +3,8 @@
 import pytest
 
 from rdmalab.spec.records import A, Kind
-from rdmalab.world.trace import Silence, Trace
+from rdmalab.world.trace import Trace
+from tests.bench.silence import Silence
 
 
 def test_a_record_says_when_who_what_and_why() -> None:

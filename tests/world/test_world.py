@@ -14,8 +14,8 @@ from rdmalab.spec.profiles import MLX5, RXE, STRICT
 from rdmalab.spec.records import Kind
 from rdmalab.spec.work import WROpcode
 from rdmalab.wire.frame import Frame
-from rdmalab.world.trace import Silence
 from rdmalab.world.world import World
+from tests.bench.silence import Silence
 from tests.digest import digest
 from tests.each import examples
 from tests.hca.test_loss import Plan, losses, plans

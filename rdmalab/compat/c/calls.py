@@ -14,7 +14,7 @@ from rdmalab.hca.cq import CompletionQueue
 from rdmalab.lab import Lab
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record
-from rdmalab.verbs.nouns import DESTROYERS
+from rdmalab.world.relations import DESTROYERS
 
 CALL_NS = 100
 """Virtual time that a call takes."""

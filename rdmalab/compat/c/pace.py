@@ -46,11 +46,6 @@ class Pace:
             return 0.0
         return max(0.0, min(IDLE_S, self._due_s(now_s, now_ns, due_ns) - now_s))
 
-    def is_due(self, now_s: float, now_ns: int, due_ns: int | None, *, all_wait: bool) -> bool:
-        """Whether the next event may happen now."""
-        wait_s = self.wait_s(now_s, now_ns, due_ns, all_wait=all_wait)
-        return due_ns is not None and not wait_s
-
     def is_near(self, now_ns: int, due_ns: int | None) -> bool:
         """Whether it is not worth waiting for, whatever programs do."""
         return due_ns is not None and not self.is_virtual and due_ns - now_ns <= NEAR_NS

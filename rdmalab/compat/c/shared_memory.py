@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
-from typing import Any
 
 from rdmalab.command import Invocation, Noun, Ref
 from rdmalab.compat.c.program import Handle, Program
@@ -32,7 +31,7 @@ class SharedMemory:
         session: Session,
         programs: list[Program],
         names: Mapping[Handle, Ref],
-        perform: Callable[..., Any],
+        perform: Callable[..., object],
     ) -> None:
         self.session, self.world = session, session.world
         self.programs, self.names, self.perform = programs, names, perform

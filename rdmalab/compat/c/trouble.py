@@ -184,6 +184,6 @@ def _waits(program: Program) -> str:
         found.append(
             f"{word} was refused {program.refusals:,} times in a row ({errorcode.get(error)})"
         )
-    elif program.empty_polls:
+    if program.empty_polls:
         found.append(f"polls {program.looked_at}")
     return ", ".join(found) or "sleeps, and not in the lab"

@@ -14,7 +14,7 @@ from rdmalab.hca.memory import NOT_MAPPED, PAGE, READ_ONLY
 from rdmalab.hca.wr import Cqe
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import ATTRIBUTES
-from rdmalab.verbs.nouns import DESTROYERS
+from rdmalab.world.relations import DESTROYERS
 
 Fields = Mapping[str, Any]
 Answer = Fields | bytes

@@ -12,7 +12,7 @@ from rdmalab.hca.mr import pages_bytes
 from rdmalab.hca.qp_lifecycle import QP_LIMITS
 from rdmalab.repair.modify import ModifyCall, legal_lines, rule_text
 from rdmalab.spec.rules import RULES
-from rdmalab.world.relations import VERBS, users_of
+from rdmalab.world.relations import DESTROYERS, users_of
 
 _OF_MODIFY = (
     "transition", "attr-missing", "attr-surplus", "attr-range", "attr-support", "cur-state",
@@ -94,7 +94,7 @@ def _all_in_use(case: Case, call: Call, noun: Noun) -> Finding:
         return ok(f"no {noun.upper()} of {case.node} exists any more")
     gone = sum(rec.noun_of(r) == noun for r in case.log.of(Kind.DESTROYED, case.node))
     idle = [case.names.of(it) for it in things if not any(users_of(case.world, it))]
-    verb, made = VERBS[noun], case.log.created(things[0])
+    verb, made = DESTROYERS[noun], case.log.created(things[0])
     maker = case.log.asked(made)[1] if made is not None else ""
     by = f", made by {maker}" if maker else ""
     first = f"{case.names.of(things[0])} to {case.names.of(things[-1])}"

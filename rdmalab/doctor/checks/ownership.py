@@ -65,12 +65,10 @@ def sink_overwritten(case: Case) -> Finding:
     for each in reversed(ownership.overwrites(case.log, case.node)):
         if _concerns(case, each.piece, each.sink):
             where = words_for(case.session, case.node, each.piece) or f"{each.piece[0]:#x}"
-            ended = each.sink.ended
-            over = (
-                [fact("that request completed, and may have overwritten these bytes", ended)]
-                if ended
-                else []
-            )
+            over = []
+            if ended := each.sink.ended:
+                text = "that request completed, and may have overwritten these bytes"
+                over.append(fact(text, ended))
             return fail(
                 fact(f"the program wrote {where}", each.event), _posted(case, each.sink), *over,
                 cure=Fix(program="write into a buffer before the post or after its completion"),

@@ -7,7 +7,7 @@ from rdmalab.doctor.evidence.work_requests import post_kind
 from rdmalab.doctor.kit import *
 from rdmalab.hca.send_checks import supported_work
 from rdmalab.repair.bring_up import lines_to_rts
-from rdmalab.repair.by_rule import corrected
+from rdmalab.repair.corrected_requests import corrected
 from rdmalab.spec.work import WORK
 
 

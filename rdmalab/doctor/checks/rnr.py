@@ -144,11 +144,9 @@ def _misdirected(
         changed["ah"] = commands.free_name(case, Noun.AH, qp.node)
         pd = case.name(Noun.PD, qp.node, qp.pd)
         lines = [f"create_ah {changed['ah']} pd={pd} to={meant.node}"]
-    again = (
-        commands.again(case, qp, wqe.wr, meant, after_reset=False, **changed)
-        if qp is not None
-        else []
-    )
+    again = []
+    if qp is not None:
+        again = commands.again(case, qp, wqe.wr, meant, after_reset=False, **changed)
     return fail(
         fact(f"it was posted to {name}, which has no receive; {right} has one", send.posted),
         *(fact(f"{target.node} dropped it", row.event) for row in came[-1:]),

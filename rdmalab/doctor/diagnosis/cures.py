@@ -1,16 +1,19 @@
 """The cures of a report: which are tried, in what order, and what they must make good."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from rdmalab.doctor.case import Case, Session, Sort, Subject
 from rdmalab.doctor.evidence.finding import Fix
 from rdmalab.doctor.fixes.recovery import flushed_sends, reposted
 from rdmalab.doctor.fixes.reposting import repost_flushed
+from rdmalab.doctor.moments.future import undone_trial
 from rdmalab.doctor.moments.moments import visit
-from rdmalab.doctor.moments.what_if import TrialOutcome, attempt
+from rdmalab.doctor.moments.what_if import TrialOutcome, attempt, carry_out
 from rdmalab.doctor.report.report import Cause, Report, TriedFix
 from rdmalab.hca.wr import SendWR
 from rdmalab.repair.commands import needs_receive, post_send
+from rdmalab.session.lines import allowed_lines
 from rdmalab.views import fmt
 
 MOST_CURES = 3
@@ -38,6 +41,23 @@ def cured(session: Session, report: Report, asked: Case) -> TriedFix | None:
         if tried is None or (outcome.ends and not (tried.ends or tried.cure.program)):
             tried = TriedFix(each, False, outcome.failure, outcome.ends, of)
     return tried
+
+
+def as_allowed(session: Session, remedy: TriedFix | None) -> TriedFix | None:
+    """The fix in lines that the rules of an open lab allow; without lines where they allow none."""
+    lines = [] if remedy is None or remedy.cure.program else remedy.cure.lines
+    if remedy is None or not any(map(session.refusal, lines)):
+        return remedy
+    allowed: list[str] = []
+    with undone_trial(session):  # a short form means other verbs in another state
+        for line in lines:
+            verbs = allowed_lines(session, line)
+            if not verbs:
+                why = f"{line}: {session.refusal(line)}"
+                return replace(remedy, cure=Fix(), works=False, failure=why, ends="")
+            carry_out(session, verbs)
+            allowed += verbs
+    return replace(remedy, cure=replace(remedy.cure, lines=allowed))
 
 
 def _proved(session: Session, cure: Fix, asked: Case) -> Fix:

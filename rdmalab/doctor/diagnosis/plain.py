@@ -188,13 +188,10 @@ def plain_chain(session: Session, log: Log, subject: Subject) -> list[Moment]:
 
 def at_the_act(session: Session, log: Log, examination: Examination) -> Examination:
     """Of a send that waited and that one end alone flushed: the look at that act."""
-    chain = (
-        moments(session, log, examination.subject)
-        if is_ordered(session, log, examination.subject)
-        else []
-    )
+    subject = examination.subject
+    chain = moments(session, log, subject) if is_ordered(session, log, subject) else []
     late = [m for m in chain[:1] if m.event > examination.moment.event]
-    seen = [each for m in late for each in looks_at(log, m, [examination.subject])]
+    seen = [each for m in late for each in looks_at(log, m, [subject])]
     return next((each for each in seen if each.report.causes), examination)
 
 

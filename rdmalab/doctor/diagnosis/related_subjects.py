@@ -115,11 +115,8 @@ def _unsaid(case: Case, qp: QueuePair) -> list[Subject]:
 
 def _of_error_cause(error_cause: ErrorCause | None) -> list[Subject]:
     """The completion queue that took a queue pair down with it."""
-    return (
-        [Subject(Sort.CQ, error_cause.cq)]
-        if error_cause is not None and error_cause.cq is not None
-        else []
-    )
+    cq = error_cause.cq if error_cause is not None else None
+    return [] if cq is None else [Subject(Sort.CQ, cq)]
 
 
 def _refused(case: Case) -> list[Subject]:

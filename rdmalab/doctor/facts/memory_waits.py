@@ -72,12 +72,9 @@ def _passed(case: Case, thing: Thing) -> Iterator[Passed]:
     woken = [event_of(r) for r in case.log.about(Kind.PROGRAM_WOKEN, thing)]
     for record in case.log.about(Kind.PROGRAM_RAN, thing):
         line, begun = lines.get(line_number_of(record)), event_of(record)
-        piece = (
-            watched(case.session, line.question)
-            if line is not None and line.word == "wait"
-            else None
-        )
-        if line is None or piece is None:
+        if line is None or line.word != "wait":
+            continue
+        if (piece := watched(case.session, line.question)) is None:
             continue
         over = begun if begun not in slept else next((e for e in woken if e >= begun), None)
         if over is not None:

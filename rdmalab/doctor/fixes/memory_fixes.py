@@ -258,10 +258,8 @@ def registered_again(case: Case, peer: QueuePair, denial: Denial) -> MemoryFix |
         rights |= Access.LOCAL_WRITE
     mr = commands.region(case, peer.node, peer.pd, denial.length, rights)
     if hca.memory.is_mapped(denial.addr, denial.length):
-        name, pd = (
-            commands.free_name(case, Noun.MR, peer.node),
-            case.name(Noun.PD, peer.node, peer.pd),
-        )
+        name = commands.free_name(case, Noun.MR, peer.node)
+        pd = case.name(Noun.PD, peer.node, peer.pd)
         line = (
             f"reg_mr {name} pd={pd} addr={denial.addr:#x} length={denial.length} "
             f"access={fmt.flags(rights, Access)}"

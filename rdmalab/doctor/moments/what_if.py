@@ -48,7 +48,7 @@ class TrialOutcome:
 def makes_true(session: Session, lines: Sequence[str], questions: Sequence[Node]) -> list[bool]:
     """Carry out a cure, let time go on, and ask; lines that are refused make nothing true."""
     with undone_trial(session):
-        failure = _carry_out(session, lines)
+        failure = carry_out(session, lines)
         if failure:
             return [False] * len(questions)
         session.history.run(MOST_EVENTS, session.world.now_ns + LONG_WAIT_NS)
@@ -67,7 +67,7 @@ def attempt(
     without_ns = _good_end_ns(session, subject, log)
     with undone_trial(session):
         start = Start(session, subject)
-        if failure := _carry_out(session, lines):
+        if failure := carry_out(session, lines):
             return TrialOutcome(works=False, failure=failure)
         session.history.run(MOST_EVENTS, session.world.now_ns + LONG_WAIT_NS)
         now = Log(session, log)
@@ -194,7 +194,7 @@ def _on_cq(session: Session, subject: Subject) -> int:
     return sum(len(cq.cqes) for cq in cqs if cq.channel == channel.number)
 
 
-def _carry_out(session: Session, lines: Sequence[str]) -> str:
+def carry_out(session: Session, lines: Sequence[str]) -> str:
     """The verb and object of the line that was refused, and why; nothing where all went well."""
     for line in lines:
         for reply in replies(session, line, file=True):

@@ -18,7 +18,6 @@ MOST_RULED_OUT = 12
 """The number of slugs that are listed as ruled out."""
 
 _TOLD = re.compile(rf"\b({'|'.join([*WCStatus.__members__, *ERRNO_NAMES.values()])})\b")
-TIMEOUT_HUGE = "timeout-huge"
 TOO_EARLY = "too-early"
 NO_MESSAGE = "no-remote-send"
 SLOW = "slow"
@@ -46,7 +45,8 @@ class TriedFix:
     """A fix and its result on a branch. works: None if it could not be tested.
 
     ends: it ends the wait, and is no cure of the program, for this reason. of: the slug of the
-    cause that it cures; empty if it only posts once more what was asked about.
+    cause that it cures; empty if it only posts once more what was asked about. A cure without lines
+    is not allowed in this lab, for the reason in `failure`.
     """
 
     cure: Fix
@@ -165,9 +165,8 @@ class Report(AnswerInRows):
         is_shown = event is not None and any(row.event == event for row in rows)
         if not rows or is_shown or self.outcome.good or self.outcome.kind is Status.NEVER:
             return []
-        end = (
-            ":" if self.outcome.kind is Status.REFUSED else ";"
-        )  # a reason stands in the first line
+        # A reason stands in the first line.
+        end = ":" if self.outcome.kind is Status.REFUSED else ";"
         text = named(name, self.outcome.sentence.partition(end)[0])
         return [Row(RowPart.SYMPTOM, text, "so ", event)]
 
@@ -221,6 +220,8 @@ class Report(AnswerInRows):
         elif remedy.ends:
             does = _HELPED.get(self.outcome.kind, "it ends the wait")
             text = f"tested on a copy of the session: {does}, no more ({remedy.ends}):"
+        elif not remedy.cure.lines:
+            text = f"none that is allowed here: {remedy.failure}"
         else:
             text = f"tested on a copy of the session: not sufficient ({remedy.failure}):"
         return [Row(RowPart.FIX, text, "fix: "), *rows]

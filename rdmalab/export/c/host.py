@@ -1,7 +1,6 @@
 """Devices, flow rules, and the memory of the program."""
 
 from rdmalab.command import Region
-from rdmalab.export.c.objects import destroyer
 from rdmalab.export.c.text import TAB, Scope, Text, Verb, structure
 from rdmalab.export.replay.calls import NotExportable
 from rdmalab.export.replay.values import constant, string_lines, variable
@@ -122,7 +121,6 @@ def _map_memory(s: Scope) -> None:
 
 VERBS: dict[str, Verb] = {
     "create_flow": Verb(_create_flow),
-    "destroy_flow": Verb(destroyer("ibv_destroy_flow", "flow")),
     "query_device": Verb(_query_device),
     "query_device_ex": Verb(_query_device_ex),
     "query_port": Verb(_query_port),

@@ -9,6 +9,7 @@ from rdmalab.export.replay.calls import Bound, NotExportable
 from rdmalab.export.replay.values import constant, errno_name, number, variable
 from rdmalab.spec.builders import InitMask
 from rdmalab.spec.states import QPType
+from rdmalab.world.relations import DESTROYERS
 
 
 def _alloc_pd(s: Scope) -> Text:
@@ -30,9 +31,7 @@ def _alloc_parent_domain(s: Scope) -> Text:
     return Text("ibv_alloc_parent_domain", called, given, s.var(new))
 
 
-def destroyer(function: str, parameter: str) -> Callable[[Scope], Text]:
-    """A handler for a function that takes the object of this parameter."""
-
+def _destroyer(function: str, parameter: str) -> Callable[[Scope], Text]:
     def handler(s: Scope) -> Text:
         return Text(function, f"{function}({s.var(s.argument(parameter))})")
 
@@ -272,27 +271,21 @@ def _open_qp(s: Scope) -> Text:
 
 
 VERBS: dict[str, Verb] = {
+    **{verb: Verb(_destroyer(f"ibv_{verb}", noun)) for noun, verb in DESTROYERS.items()},
     "alloc_pd": Verb(_alloc_pd),
     "alloc_td": Verb(_alloc_td),
     "alloc_parent_domain": Verb(_alloc_parent_domain),
-    "dealloc_pd": Verb(destroyer("ibv_dealloc_pd", "pd")),
-    "dealloc_td": Verb(destroyer("ibv_dealloc_td", "td")),
     "reg_mr": Verb(_reg_mr, _registered),
     "reg_mr_iova": Verb(_reg_mr, _registered),
     "rereg_mr": Verb(_rereg_mr, _reregistered),
-    "dereg_mr": Verb(destroyer("ibv_dereg_mr", "mr")),
     "alloc_mw": Verb(_alloc_mw, _window_made),
-    "dealloc_mw": Verb(destroyer("ibv_dealloc_mw", "mw")),
     "bind_mw": Verb(_bind_mw, _bound),
     "create_comp_channel": Verb(_create_comp_channel),
-    "destroy_comp_channel": Verb(destroyer("ibv_destroy_comp_channel", "channel")),
     "create_cq": Verb(_create_cq),
     "create_cq_ex": Verb(_create_cq_ex),
     "resize_cq": Verb(_resize_cq),
-    "destroy_cq": Verb(destroyer("ibv_destroy_cq", "cq")),
     "create_qp": Verb(_create_qp),
     "create_qp_ex": Verb(_create_qp_ex, _extended_made),
     "qp_to_qp_ex": Verb(_qp_to_qp_ex, _face),
     "open_qp": Verb(_open_qp),
-    "destroy_qp": Verb(destroyer("ibv_destroy_qp", "qp")),
 }

@@ -1,6 +1,5 @@
 """Calls of C about shared receive queues and XRC domains."""
 
-from rdmalab.export.c.objects import destroyer
 from rdmalab.export.c.text import Scope, Text, Verb, structure
 from rdmalab.export.replay.calls import Bound, NotExportable
 from rdmalab.export.replay.values import constant, number, variable
@@ -74,7 +73,5 @@ VERBS: dict[str, Verb] = {
     "modify_srq": Verb(_modify_srq),
     "query_srq": Verb(_query_srq),
     "get_srq_num": Verb(_get_srq_num),
-    "destroy_srq": Verb(destroyer("ibv_destroy_srq", "srq")),
     "open_xrcd": Verb(_open_xrcd),
-    "close_xrcd": Verb(destroyer("ibv_close_xrcd", "xrcd")),
 }

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import fields
 
-from rdmalab.export.c.objects import capacity, destroyer
+from rdmalab.export.c.objects import capacity
 from rdmalab.export.c.text import TAB, WIDTH_8, WIDTH_16, Scope, Text, Verb, checked, structure
 from rdmalab.export.replay.calls import Bound, NotExportable
 from rdmalab.export.replay.values import constant, number
@@ -55,9 +55,8 @@ def _attribute(s: Scope, node: str, name: str, value: Bound) -> list[str]:
 
 def _query_qp(s: Scope) -> Text:
     mask = s.argument("attr_mask")
-    wanted = (
-        "IBV_QP_STATE" if s.call.is_late else constant(Attr(0x1FFFFF if mask is None else mask))
-    )
+    asked = Attr.STATE if s.call.is_late else Attr(0x1FFFFF if mask is None else mask)
+    wanted = constant(asked)
     name = s.var(s.argument("qp"))
     given = ["struct ibv_qp_attr attr;", "struct ibv_qp_init_attr init;"]
     return Text("ibv_query_qp", f"ibv_query_qp({name}, &attr, {wanted}, &init)", given)
@@ -97,7 +96,6 @@ VERBS: dict[str, Verb] = {
     "modify_qp": Verb(_modify_qp),
     "query_qp": Verb(_query_qp, _queried),
     "create_ah": Verb(_create_ah),
-    "destroy_ah": Verb(destroyer("ibv_destroy_ah", "ah")),
     "attach_mcast": Verb(_mcast("ibv_attach_mcast")),
     "detach_mcast": Verb(_mcast("ibv_detach_mcast")),
 }

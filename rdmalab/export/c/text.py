@@ -23,7 +23,6 @@ WIDTH_8 = frozenset({
     "max_dest_rd_atomic", "en_sqd_async_notify", "alt_port_num", "alt_timeout",
 })  # fmt: skip
 WIDTH_16 = frozenset({"pkey_index", "alt_pkey_index"})
-_IN_STATE = {"qp_state": "qp_state", "cur_qp_state": "cur_qp_state"}
 TAB = "\t"
 
 

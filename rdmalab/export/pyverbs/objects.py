@@ -20,6 +20,7 @@ from rdmalab.export.replay.values import variable
 from rdmalab.spec.builders import InitMask
 from rdmalab.spec.completions import STANDARD_FIELDS
 from rdmalab.spec.states import QPType
+from rdmalab.world.relations import DESTROYERS
 
 
 def _alloc_pd(s: Scope) -> Lines:
@@ -36,9 +37,7 @@ def _alloc_parent_domain(s: Scope) -> Lines:
     return Lines(f"{s.var(new)} = {domain}")
 
 
-def closer(parameter: str) -> Callable[[Scope], Lines]:
-    """A handler that closes the object of this parameter."""
-
+def _closer(parameter: str) -> Callable[[Scope], Lines]:
     def handler(s: Scope) -> Lines:
         return Lines(f"{s.var(s.argument(parameter))}.close()", refusable=False)
 
@@ -192,25 +191,22 @@ def _qp_to_qp_ex(s: Scope) -> None:
         raise NotExportable("in pyverbs a QP has no extended face, and a QPEx has one")
 
 
+_UNMADE = (Noun.TD, Noun.FLOW)  # no verb here makes one
+
 VERBS: dict[str, Verb] = {
+    **{verb: Verb(_closer(noun)) for noun, verb in DESTROYERS.items() if noun not in _UNMADE},
     "alloc_pd": Verb(_alloc_pd),
     "alloc_parent_domain": Verb(_alloc_parent_domain),
-    "dealloc_pd": Verb(closer("pd")),
     "reg_mr": Verb(_reg_mr, _registered),
     "reg_mr_iova": Verb(_reg_mr),
     "rereg_mr": Verb(_rereg_mr),
-    "dereg_mr": Verb(closer("mr")),
     "alloc_mw": Verb(_alloc_mw),
-    "dealloc_mw": Verb(closer("mw")),
     "bind_mw": Verb(_bind_mw),
     "create_comp_channel": Verb(_create_comp_channel),
-    "destroy_comp_channel": Verb(closer("channel")),
     "create_cq": Verb(_create_cq),
     "create_cq_ex": Verb(_create_cq_ex),
     "resize_cq": Verb(_resize_cq),
-    "destroy_cq": Verb(closer("cq")),
     "create_qp": Verb(_create_qp),
     "create_qp_ex": Verb(_create_qp_ex, _qp_made),
     "qp_to_qp_ex": Verb(_qp_to_qp_ex),
-    "destroy_qp": Verb(closer("qp")),
 }

@@ -1,6 +1,5 @@
 """Calls of pyverbs about shared receive queues and XRC domains."""
 
-from rdmalab.export.pyverbs.objects import closer
 from rdmalab.export.pyverbs.text import Lines, Scope, Verb, called, named, number
 from rdmalab.export.replay.calls import Bound, NotExportable
 from rdmalab.export.replay.values import constant, variable
@@ -73,7 +72,5 @@ VERBS: dict[str, Verb] = {
     "modify_srq": Verb(_modify_srq),
     "query_srq": Verb(_query_srq),
     "get_srq_num": Verb(_get_srq_num),
-    "destroy_srq": Verb(closer("srq")),
     "open_xrcd": Verb(_open_xrcd),
-    "close_xrcd": Verb(closer("xrcd")),
 }

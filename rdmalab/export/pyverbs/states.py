@@ -1,6 +1,6 @@
 """Calls of pyverbs about the states of queue pairs, and addresses."""
 
-from rdmalab.export.pyverbs.objects import cap, closer
+from rdmalab.export.pyverbs.objects import cap
 from rdmalab.export.pyverbs.text import (
     PATHS,
     WIDTH_8,
@@ -83,5 +83,4 @@ VERBS: dict[str, Verb] = {
     "modify_qp": Verb(_modify_qp),
     "query_qp": Verb(_query_qp, _queried),
     "create_ah": Verb(_create_ah),
-    "destroy_ah": Verb(closer("ah")),
 }

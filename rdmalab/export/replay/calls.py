@@ -17,8 +17,8 @@ from rdmalab.session.journal import Entry
 from rdmalab.session.run_control import SLICE
 from rdmalab.session.session import CommandOutcome, Session
 from rdmalab.spec.profiles import PROFILES
-from rdmalab.verbs.nouns import DESTROYERS
 from rdmalab.world.programs import Carried
+from rdmalab.world.relations import DESTROYERS
 from rdmalab.world.world import World
 
 Bound = Any

@@ -123,11 +123,9 @@ class Names(ABC):
     def lkey(self, node: str, value: int) -> str:
         """The local key of a region on this node."""
         mr = self.world.nodes[node].lkeys.get(value)
-        return (
-            self.member(self.var(Thing(Noun.MR, node, mr.number)), "lkey")
-            if mr
-            else self.literal(value)
-        )
+        if mr is None:
+            return self.literal(value)
+        return self.member(self.var(Thing(Noun.MR, node, mr.number)), "lkey")
 
     def rkey(self, node: str, value: int) -> str:
         """A remote key: of the other node first, of a region or a window."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from prompt_toolkit.application import Application, application, create_app_sess
 from prompt_toolkit.data_structures import Point, Size
 from prompt_toolkit.document import Document
 from prompt_toolkit.input import DummyInput
-from prompt_toolkit.key_binding import KeyPress
+from prompt_toolkit.key_binding import KeyBindings, KeyPress, merge_key_bindings
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.mouse_events import MouseButton, MouseEvent, MouseEventType
 from prompt_toolkit.output import ColorDepth, DummyOutput
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from prompt_toolkit import PromptSession
+    from prompt_toolkit.key_binding.key_processor import KeyPressEvent
     from prompt_toolkit.styles import BaseStyle
     from textual.app import App
     from textual.strip import Strip
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 # several lines and history search are then the same as at a terminal.
 _MENU_ROWS_MAX = 8
 _POSTPONED_S = 0.02
+_SAID = Keys.F24  # a key that no keyboard sends; its data is the line of `say`
 
 
 # A pane gets its size from Textual. prompt_toolkit would take SIGWINCH from it with each prompt
@@ -116,11 +117,16 @@ class LivePrompt:
         self.output = output
         self.busy = False
         self._keys = PaneInput()
-        self._pending_lines: deque[str] = deque()
+        self.said_ahead = 0  # lines of `say` that wait for their turn among the keys
         self._draft = Document()
         self._menu_met = False
         with create_app_session(input=self._keys, output=output):
             self.session = make_session(input=self._keys, output=output, embedded=True)
+        spoken = KeyBindings()
+        spoken.add(_SAID)(self._speak)
+        self.session.key_bindings = merge_key_bindings(
+            [each for each in (self.session.key_bindings, spoken) if each is not None]
+        )
         app = self.session.app
         self.paint = Paint(app.renderer.style, colour=colour_wanted())
         app.max_render_postpone_time = _POSTPONED_S  # of keys that come together
@@ -154,19 +160,27 @@ class LivePrompt:
     # ---- what goes in -------------------------------------------------------------------------
 
     def feed(self, presses: list[KeyPress]) -> None:
-        """Send key presses to the prompt."""
+        """Send key presses to the prompt.
+
+        A lone Esc closes the menu, and ends a search. It does not begin Alt and a letter: Textual
+        has decided that before, by the delay of the terminal (ESCDELAY).
+        """
+        is_escape = [each.key for each in presses] == [Keys.Escape]
+        if is_escape and not self.session.app.layout.is_searching:
+            self.session.default_buffer.cancel_completion()
+            return
         self.session.complete_while_typing = True
         self._keys.feed(presses)
 
     @property
     def typed_ahead(self) -> str:
         """Text typed while a line is evaluated; it is read after that line."""
-        signs = {Keys.ControlM: "⏎ ", Keys.ControlJ: "⏎ "}
-        return "".join(
-            signs.get(each.key, each.data) if isinstance(each.key, Keys) else each.data
+        ends = (Keys.ControlM, Keys.ControlJ)
+        texts = [
+            f"{each.data}⏎ " if each.key is _SAID else "⏎ " if each.key in ends else each.data
             for each in self._keys.waiting
-            if each.key in signs or each.data.isprintable()
-        )
+        ]
+        return "".join(text for text in texts if text.isprintable())
 
     def paste(self, text: str) -> None:
         """Insert a pasted text; each line end becomes a newline. No menu covers it."""
@@ -175,10 +189,12 @@ class LivePrompt:
         self._keys.feed([KeyPress(Keys.BracketedPaste, lines)])
 
     def say(self, line: str) -> None:
-        """Evaluate a line as if it had been typed; what is being typed stays as it is."""
-        self._pending_lines.append(line)
-        if self.session.app.is_running and not self.session.app.is_done:
-            self._speak()
+        """Evaluate a line as if it had been typed; what is being typed stays as it is.
+
+        It is a key among the others: it does not overtake a line whose Enter was pressed before it.
+        """
+        self.said_ahead += 1
+        self._keys.feed([KeyPress(_SAID, line)])
 
     def type_in(self, text: str) -> None:
         """Type a text, if nothing is typed yet and nothing runs."""
@@ -210,7 +226,7 @@ class LivePrompt:
     @property
     def has_more(self) -> bool:
         """Whether something waits to be evaluated, or is typed."""
-        return bool(self._pending_lines or self._keys.waiting or self.session.default_buffer.text)
+        return bool(self.said_ahead or self._keys.waiting or self.session.default_buffer.text)
 
     @property
     def menu_is_open(self) -> bool:
@@ -254,9 +270,9 @@ class LivePrompt:
 
     def _begin(self) -> None:
         self.session.default_buffer.document, self._draft = self._draft, Document()
-        self._speak()
 
-    def _speak(self) -> None:
-        if self._pending_lines:
-            self._draft = self.session.default_buffer.document
-            self.session.app.exit(result=self._pending_lines.popleft())
+    def _speak(self, event: KeyPressEvent) -> None:
+        """The key of `say` is next: end the line with its text, and keep what is being typed."""
+        self.said_ahead -= 1
+        self._draft = self.session.default_buffer.document
+        self.session.app.exit(result=event.data)

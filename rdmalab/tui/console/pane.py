@@ -135,10 +135,11 @@ class Console(LineView, can_focus=True):
 
     def say(self, line: str) -> None:
         """Evaluate a line as if it had been typed, for a key that runs a command."""
-        self.live.say(line)
+        self.call_later(self.live.say, line)  # after the keys that this widget has not read yet
 
     def type_in(self, text: str) -> None:
-        """Type a text, if nothing is typed yet."""
+        """Type a text, if nothing is typed yet, and show it."""
+        self._return_to_prompt()
         self.live.type_in(text)
 
     def press(self, key: str) -> None:

@@ -107,14 +107,20 @@ class Prompt(Console):
         if key == "ctrl+c" and self.screen.get_selected_text():
             self.screen.action_copy_text()
             self.screen.clear_selection()
-        elif key != "tab" or not self._take_offer():
+        elif not self._takes(key):
             self.press(key)
 
     def on_key(self, event: events.Key) -> None:
-        """Tab at an empty prompt takes the line that the lesson or the task has next."""
-        if event.key == "tab" and self._take_offer():
+        """Keys that mean something else at an empty prompt."""
+        if not self._has_selection() and self._takes(event.key):
             event.stop()
             event.prevent_default()
+
+    def _takes(self, key: str) -> bool:
+        """Tab at an empty prompt takes the line that comes next; ^C holds the world of programs."""
+        if key == "ctrl+c" and not (self.busy or self.text):
+            return self.app.main.hold_programs()
+        return key == "tab" and self._take_offer()
 
     def _take_offer(self) -> bool:
         line = "" if self.busy or self.text.strip() else self._model.offered

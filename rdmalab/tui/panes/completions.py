@@ -58,6 +58,25 @@ class CompletionsPane(DataTable[Content], Pane):
                 self.add_row(*row[: len(self.columns)])
             self.move_cursor(row=place, animate=False)
 
+    @property
+    def sought(self) -> str:
+        """Hint for the line in which one types."""
+        return "find a completion: wr7, WR_FLUSH_ERR, A.qp0, a text"
+
+    @property
+    def sought_in(self) -> list[str]:
+        """The rows of the table."""
+        return ["  ".join(cell.plain for cell in cells) for _, cells in self._rows]
+
+    @property
+    def found(self) -> int:
+        """The row under the cursor."""
+        return self.cursor_row
+
+    def show_found(self, number: int) -> None:
+        """Move the cursor to the row."""
+        self.move_cursor(row=number, animate=False)
+
     def action_select_cursor(self) -> None:
         """Ask `why` about the work request of the row under the cursor."""
         self._ask(self.cursor_row)

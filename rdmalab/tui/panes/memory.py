@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -15,10 +16,12 @@ from rdmalab.tui.content import click, dim, filled, first_fit, hex_line, linked,
 from rdmalab.tui.pane import Pane
 from rdmalab.views import fmt
 from rdmalab.views.columns import Meaning
-from rdmalab.views.memory import READS, WRITES, HexRow, MrRow, OwnedRow, touched
+from rdmalab.views.memory import READS, WRITES, HexRow, MrRow, OwnedRow, octets, touched
 from rdmalab.views.memory_use import Use, latest_use
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from textual.strip import Strip
 
     from rdmalab.tui.world_view import WorldView
@@ -28,6 +31,7 @@ _BETWEEN = dim(" │ ")
 _WIDTHS = {16: 69, 8: 37, 4: 21}  # columns of a line of so many bytes
 _HEAD = 3  # rows above the bytes, which stay
 _ROW = 16  # bytes of a row of the view
+_APART = 1 << 48  # of the places of two regions in a search: no region is longer
 
 
 class MemoryPane(ScrollView, Pane, can_focus=True):
@@ -50,6 +54,7 @@ class MemoryPane(ScrollView, Pane, can_focus=True):
         self.chosen: dict[str, Thing] = {}
         self._uses: list[Use] = []
         self._heads: list[list[Content]] = []
+        self._place = -1  # a place of `places`
 
     @property
     def twin(self) -> str:
@@ -58,7 +63,7 @@ class MemoryPane(ScrollView, Pane, can_focus=True):
 
     # ---- which bytes ----------------------------------------------------------------------------
 
-    def _find(self) -> list[Use]:
+    def _shown_uses(self) -> list[Use]:
         """For each node the chosen region, the one used last, or the one that is meant."""
         found = []
         for node in filter(None, map(self.view.node, (0, 1))):
@@ -83,6 +88,34 @@ class MemoryPane(ScrollView, Pane, can_focus=True):
         self._uses, self.chosen = [], {}
         self.read_if_seen()
 
+    # ---- find -----------------------------------------------------------------------------------
+
+    @property
+    def sought(self) -> str:
+        """Hint for the line in which one types."""
+        names = " and ".join(self.view.name(use.region) for use in self._uses)
+        return f"find bytes in {names or 'memory'}: hello, or 68 65 6c"
+
+    @property
+    def found(self) -> int:
+        """The place that was found last."""
+        return self._place
+
+    def places(self, wanted: str) -> list[int]:
+        """Offsets of these bytes in the regions that are shown, one region after the other."""
+        world, sought = self.view.session.world, octets_of(wanted)
+        return [index * _APART + at for index, use in enumerate(self._uses)
+                for at in offsets(octets(world, use.region, 0, _APART), sought)]  # fmt: skip
+
+    def show_found(self, number: int) -> None:
+        """Scroll to the bytes, and mark their row."""
+        self._place = number
+        start = number % _APART
+        self.scroll_to(y=start // self._share[1] - (self.size.height - _HEAD) // 2, animate=False)
+        name = self.view.name(self._uses[number // _APART].region)
+        self.notify(f"{name}[{start}:{start + len(octets_of(self.wanted))}]", timeout=3)
+        self.refresh()
+
     # ---- what is drawn --------------------------------------------------------------------------
 
     @property
@@ -98,7 +131,7 @@ class MemoryPane(ScrollView, Pane, can_focus=True):
 
     def read_rows(self) -> None:
         """Find the regions; scroll to the bytes that were used if others are used now."""
-        before, self._uses = self._uses, self._find()
+        before, self._uses = self._uses, self._shown_uses()
         (width, count), rows = self._share, [self._row(use) for use in self._uses]
         self._heads = [self._head(row, width) for row in rows]
         longest = max((-(-row.length // count) for row in rows), default=0)
@@ -148,8 +181,25 @@ class MemoryPane(ScrollView, Pane, can_focus=True):
             return Content()
         first = start // _ROW * _ROW
         rows = self.view.view_of(f"show {row.name}[{first}:{min(row.length, first + _ROW)}]").rows
-        octets = next(each for each in rows if isinstance(each, HexRow))
-        return hex_line(octets, start - first, count)
+        row_of_bytes = next(each for each in rows if isinstance(each, HexRow))
+        line = hex_line(row_of_bytes, start - first, count)
+        is_found = 0 <= self._place - index * _APART - start < count
+        return line.stylize("bold $on on $busy") if is_found else line
+
+
+def octets_of(text: str) -> bytes:
+    """The bytes of a text; of two and more hexadecimal digits in pairs these bytes."""
+    digits = "".join(text.removeprefix("0x").split())
+    is_hex = len(digits) % 2 == 0 and re.fullmatch("[0-9a-fA-F]+", digits) is not None
+    return bytes.fromhex(digits) if is_hex else text.encode()
+
+
+def offsets(whole: bytes, wanted: bytes) -> Iterator[int]:
+    """Offsets at which these bytes begin in others."""
+    at = whole.find(wanted) if wanted else -1
+    while at >= 0:
+        yield at
+        at = whole.find(wanted, at + 1)
 
 
 def _owner(rows: list[OwnedRow], width: int) -> Content:

@@ -79,6 +79,29 @@ class NodePane(Card, can_focus=True):
         self.view.choose(name)
         read_all(self.screen)
 
+    @property
+    def sought(self) -> str:
+        """Hint for the line in which one types."""
+        return f"find a queue pair of {self.node}: qp7, 0x11, its peer, ERR"
+
+    @property
+    def sought_in(self) -> list[str]:
+        """The queue pairs of the node: name, number, type, peer, state."""
+        return [f"{row.name} {row.qp_num:#x} {row.qp_type.name} {row.peer} {row.state.name}"
+                for row in self.view.view_of("show qp").rows
+                if isinstance(row, QpRow) and row.node == self.node]  # fmt: skip
+
+    @property
+    def found(self) -> int:
+        """The queue pair that is shown."""
+        qp = self.qp
+        names = [text.partition(" ")[0] for text in self.sought_in]
+        return names.index(self.view.name(qp)) if qp is not None else -1
+
+    def show_found(self, number: int) -> None:
+        """Show the queue pair and its peer."""
+        self.action_choose(self.sought_in[number].partition(" ")[0])
+
     def action_details(self) -> None:
         """Open all that `show` prints."""
         self.act("open", self.twin)

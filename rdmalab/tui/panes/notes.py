@@ -11,6 +11,7 @@ from textual.widgets import Static
 from rdmalab.shell.styled_text import Line, fold, text_of
 from rdmalab.shell.tables import NOTE, PROSE
 from rdmalab.tui.content import contents, linked
+from rdmalab.tui.finding import with_marks
 from rdmalab.tui.pane import Card, Pane
 
 if TYPE_CHECKING:
@@ -43,6 +44,25 @@ class NotesPane(VerticalScroll, Pane):
         super().__init__(id=id)
         self.view = view
         self.shown = Content()
+        self._at = -1  # the row that was found
+
+    @property
+    def sought_in(self) -> list[str]:
+        """The rows of the page."""
+        return self.shown.plain.splitlines()
+
+    @property
+    def found(self) -> int:
+        """The row that was found last."""
+        return self._at
+
+    def show_found(self, number: int) -> None:
+        """Scroll to the row, and mark the text in it."""
+        self._at = number
+        rows = self.shown.split("\n")
+        rows[number] = with_marks(rows[number], self.wanted, is_here=True)
+        self.query_one(Static).update(Content("\n").join(rows))
+        self.scroll_to(y=max(0, number - 1), animate=False)
 
     @property
     def twin(self) -> str:
@@ -67,7 +87,7 @@ class NotesPane(VerticalScroll, Pane):
         folded = [fold(line, max(20, self._width), _hang(line)) for line in lines]
         found = linked(contents(row for rows in folded for row in rows))
         if not found.is_same(self.shown):
-            self.shown = found
+            self.shown, self._at = found, -1
             self.query_one(Static).update(found)
             row = sum(map(len, folded[:newest])) if newest else 0
             self.call_after_refresh(self.scroll_to, y=row, animate=False)

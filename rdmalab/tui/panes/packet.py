@@ -222,15 +222,39 @@ class PacketPane(Pane, Horizontal, can_focus=False):
 
     def choose_byte(self, number: int) -> None:
         """Move the cursor to the field that a byte belongs to."""
-        tree = self.query_one(Layers)
-        for node in _leaves(tree.root):
-            if node.data is not None and node.data.start <= number < node.data.stop:
-                above = node.parent
-                while above is not None:
-                    above.expand()
-                    above = above.parent
-                self.call_after_refresh(tree.move_cursor, node)
+        for at, part in enumerate(self._fields):
+            if part.start <= number < part.stop:
+                self.show_found(at)
                 return
+
+    @property
+    def _fields(self) -> list[PacketPart]:
+        return [node.data for node in _leaves(self.query_one(Layers).root) if node.data is not None]
+
+    @property
+    def sought(self) -> str:
+        """Hint for the line in which one types."""
+        return "find a field of this packet: psn, dest_qp, 0x11, a text"
+
+    @property
+    def sought_in(self) -> list[str]:
+        """The fields of all layers, also of closed ones."""
+        return [f"{part.layer}.{part.field}  {part.text}" for part in self._fields]
+
+    @property
+    def found(self) -> int:
+        """The field that is marked."""
+        return self._fields.index(self.part) if self.part in self._fields else -1
+
+    def show_found(self, number: int) -> None:
+        """Open the layer of the field, and move the cursor there."""
+        tree = self.query_one(Layers)
+        node = [*_leaves(tree.root)][number]
+        above = node.parent
+        while above is not None:
+            above.expand()
+            above = above.parent
+        self.call_after_refresh(tree.move_cursor, node)
 
     # ---- bytes ----------------------------------------------------------------------------------
     def _draw_bytes(self) -> None:

@@ -5,20 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
-from textual.widgets import Input
 
 from rdmalab.render.meanings import APPEARANCES, Tone
 from rdmalab.shell.show_why import tagged
 from rdmalab.shell.styled_text import Line, plain, shown
 from rdmalab.tui.content import contents, style
+from rdmalab.tui.finding import Ask
 from rdmalab.tui.list_pane import ListPane
 from rdmalab.views import fmt
 from rdmalab.views.caption import caption, meaning_of
 from rdmalab.views.story import EventRow, StoryRow
 
 if TYPE_CHECKING:
-    from textual.app import ComposeResult
     from textual.content import Content
 
     from rdmalab.views.columns import Meaning
@@ -29,31 +27,15 @@ _ROOMY = 56  # with fewer columns the times are left out
 _LOUD = (Tone.BAD, Tone.ODD)  # such rows are coloured from end to end
 
 
-class Ask(ModalScreen[str | None]):
-    """Its result is the text; None after Esc."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss(None)", "Back")]
-
-    def __init__(self, title: str, text: str = "") -> None:
-        super().__init__()
-        self._title, self._text = title, text
-
-    def compose(self) -> ComposeResult:
-        """The line."""
-        asked = Input(self._text, placeholder=self._title, compact=True)
-        asked.border_title = self._title
-        yield asked
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter."""
-        self.dismiss(event.value)
-
-
 class StoryPane(ListPane):
     """The newest events, one sentence each. pattern: only rows that contain it; empty: all."""
 
     what: ClassVar[str] = "story"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "Filter")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f", "filter", "Filter", tooltip="Only rows that contain a text"),
+        Binding("escape", "close", "Close", show=False, tooltip="Show all rows again, then leave"),
+    ]
+    newest_last = True
     pattern = ""
     _events: tuple[int, ...] = ()
     _looked: object = None
@@ -79,11 +61,8 @@ class StoryPane(ListPane):
         self._events = tuple(row.event for row in rows)
         drawn = [self._drawn(row, self.row_width) for row in rows]
         if not rows:
-            drawn = [
-                contents(
-                    [plain(f"no row contains {self.pattern}" if self.pattern else "…", "$dim")]
-                )
-            ]
+            text = f"no row contains {self.pattern}, Esc: all" if self.pattern else "…"
+            drawn = [contents([plain(text, "$dim")])]
         self.fill(drawn, len(drawn) - 1 if follows else None)
 
     def _drawn(self, row: EventRow | StoryRow, width: int) -> Content:
@@ -104,6 +83,15 @@ class StoryPane(ListPane):
         """Show what happened in the event."""
         if index < len(self._events):
             self.act("event", self._events[index])
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether only some rows are shown."""
+        return bool(self.pattern)
+
+    def action_close(self) -> None:
+        """Show all rows again."""
+        self._filter("")
 
     def action_filter(self) -> None:
         """Ask for a text; only rows that contain it stay."""

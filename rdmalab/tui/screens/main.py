@@ -18,6 +18,7 @@ from rdmalab.shell.styled_text import Line, plain, rows, shown, text_of
 from rdmalab.tui.app_model import CARD, AppModel, LivePrograms
 from rdmalab.tui.bars import CaptionBar, Head, Keys, Tape
 from rdmalab.tui.console.prompt import Prompt
+from rdmalab.tui.pacing import Pacing
 from rdmalab.tui.pane import Pane, read_all
 from rdmalab.tui.pane_table import NOTES, PACKET, TABS, WHY, WIRE, made
 from rdmalab.tui.screens.page import TextScreen
@@ -25,7 +26,7 @@ from rdmalab.tui.world_view import WorldView
 from rdmalab.views import packets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from prompt_toolkit.history import History
     from textual import events
@@ -50,38 +51,6 @@ _APART = "apart"  # the pane of the packet where it is no tab
 _SIDE = 4  # columns that the frame of the prompt takes
 _FIRST, _SIDE_AFTER_S = 2, 0.5  # of the first frames the side pane is none: a first line is first
 _SOON_S = 0.001  # the prompt first, then the panes
-FRAME_S = 0.1  # not more often
-_LONGEST_S = 1.0  # and not less often, however long a frame takes
-_SHARE = 0.1  # of the processor time of the run that drawing may take
-_KEYS_S = 0.02  # keys are read so often
-_HOPS = 12  # turns of the loop that a key needs from the terminal to its handler
-
-
-class Pacing:
-    """The frames of one run. Measured: without it 100,000 events take 3.5 s instead of 1.5 s."""
-
-    def __init__(self, frame: Callable[[], None]) -> None:
-        self._frame = frame
-        self.begin()
-
-    def begin(self) -> None:
-        """A run begins."""
-        self._since, self._drawing_s = time.process_time(), 0.0
-        self._drawn_at = self._read_at = time.monotonic()
-
-    async def pause(self) -> None:
-        """Between two slices of a run: draw if it is time, and handle keys."""
-        now, cpu = time.monotonic(), time.process_time()
-        is_cheap = self._drawing_s < _SHARE * (cpu - self._since)
-        if now >= self._drawn_at + (FRAME_S if is_cheap else _LONGEST_S):
-            self._drawn_at = now
-            self._frame()
-        elif now - self._read_at < _KEYS_S:
-            return
-        for _ in range(_HOPS):
-            await asyncio.sleep(0)
-        self._read_at = time.monotonic()
-        self._drawing_s += time.process_time() - cpu
 
 
 class TabRow(Tabs, can_focus=False):
@@ -191,8 +160,19 @@ class Main(Screen[None]):
         if not programs.is_served:
             self.prompt.say("goto end")
             return True
-        programs.hold(is_held=not programs.is_held)
-        self._write(HELD if programs.is_held else "running: F9 holds the world of the programs")
+        if not self.hold_programs():
+            programs.hold(is_held=False)
+            self._write("running: ^C or F9 holds the world of the programs")
+            self.frame_soon()
+        return True
+
+    def hold_programs(self) -> bool:
+        """Hold the world of programs; False if it does not run."""
+        programs = self.model.running_programs
+        if programs is None or programs.is_held or not programs.is_served:
+            return False
+        programs.hold(is_held=True)
+        self._write(HELD)
         self.frame_soon()
         return True
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
@@ -14,6 +13,7 @@ from textual.widgets import Input, Static
 from rdmalab.shell.styled_text import Line, relaid, text_of
 from rdmalab.tui.bars import Keys
 from rdmalab.tui.content import content, linked
+from rdmalab.tui.finding import following, rows_with, with_marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -152,7 +152,9 @@ class Page(TextScreen):
     def _show(self) -> None:
         rows = self._rows
         if self._wanted:
-            rows = [_marked(row, self._wanted, at == self._at) for at, row in enumerate(rows)]
+            rows = [
+                with_marks(row, self._wanted, is_here=at == self._at) for at, row in enumerate(rows)
+            ]
         self.query_one("#text", Static).update(Content("\n").join(rows))
         self.call_after_refresh(self.place)
 
@@ -186,10 +188,9 @@ class Page(TextScreen):
 
     def action_find_next(self, step: int) -> None:
         """Go to the next row that has it, around the end."""
-        found = [at for at, row in enumerate(self._rows) if _has(row, self._wanted)]
-        if found:
-            later = [at for at in found if (at - self._at) * step > 0]
-            self._at = (later or found)[0 if step > 0 else -1]
+        found = rows_with((row.plain for row in self._rows), self._wanted)
+        if (at := following(found, self._at, step)) is not None:
+            self._at = at
             self._sheet.scroll_to(y=max(0, self._at - 3), animate=False)
         elif self._wanted:
             self.notify(f"nothing here has {self._wanted!r}", timeout=2)
@@ -228,13 +229,3 @@ class Page(TextScreen):
         """A click beside the sheet leaves the page."""
         if event.widget is self:
             self.dismiss()
-
-
-def _has(row: Content, wanted: str) -> bool:
-    return bool(wanted) and wanted.lower() in row.plain.lower()
-
-
-def _marked(row: Content, wanted: str, is_here: bool) -> Content:
-    """The row with each place marked where it has the text."""
-    style = "bold $on on $busy" if is_here else "bold reverse"
-    return row.highlight_regex(re.compile(re.escape(wanted), re.IGNORECASE), style=style)

@@ -25,10 +25,10 @@ def test_the_clock_can_be_chosen() -> None:
 
 def test_under_a_virtual_clock_nothing_happens_before_a_program_waits() -> None:
     pace = Pace(is_virtual=True, heard_s=10.0)
-    assert not pace.is_due(10.0 + SILENT_S / 2, 0, NEAR_NS, all_wait=False)
-    assert pace.is_due(10.0, 0, NEAR_NS, all_wait=True)
+    assert pace.wait_s(10.0 + SILENT_S / 2, 0, NEAR_NS, all_wait=False)
+    assert not pace.wait_s(10.0, 0, NEAR_NS, all_wait=True)
 
 
 def test_a_program_that_spins_without_a_call_gets_its_packets_after_a_while() -> None:
     pace = Pace(is_virtual=True, heard_s=10.0)
-    assert pace.is_due(10.1 + SILENT_S, 0, NEAR_NS, all_wait=False)
+    assert not pace.wait_s(10.1 + SILENT_S, 0, NEAR_NS, all_wait=False)

@@ -62,6 +62,37 @@ def test_a_world_is_held_stepped_and_run_under_its_programs() -> None:
         assert terminal.wait_exit() == 0
 
 
+@needs("ibv_rc_pingpong")
+def test_ctrl_c_holds_the_world_of_programs() -> None:
+    line = ["ibv_rc_pingpong", "-g", "1", "-n", "100000", "-p", free_port()]
+    with on_terminal("--", *line, ":", *line, "localhost") as terminal:
+        terminal.wait_for("held: F8 is one event")
+        terminal.wait_for("sends wr2 SEND 4096 B")
+        terminal.send(F9)
+        terminal.wait_for("running: ^C or F9 holds")
+        terminal.send(b"\x03")
+        terminal.wait_until(lambda rows: sum("held: F8 is one" in row for row in rows) == 2)
+        held = event_of(terminal)
+        time.sleep(0.3)
+        assert event_of(terminal) == held
+        terminal.send(CTRL_D)
+        terminal.wait_exit()
+
+
+@needs("ibv_rc_pingpong")
+def test_why_answers_for_programs_that_poll_in_vain() -> None:
+    line = ["ibv_rc_pingpong", "-g", "1", "-p", free_port(), "-n"]
+    with on_terminal("--", *line, "100", ":", *line, "3", "localhost") as terminal:
+        terminal.wait_for("held: F8 is one event")
+        terminal.send(F9)
+        terminal.wait_for("NEVER  A.cq0")
+        terminal.send(b"why\r")
+        terminal.wait_until(lambda rows: any("✗ NEVER" in row for row in rows))
+        assert not any("WELL" in row for row in terminal.screen())
+        terminal.send(CTRL_D)
+        terminal.wait_exit()
+
+
 @needs("gcc")
 def test_programs_get_eio_when_the_app_is_left(tmp_path: Path) -> None:
     program, kept = compiled("lab_ends"), tmp_path / "out"

@@ -153,3 +153,11 @@ def test_a_server_that_no_client_can_reach_is_ended_with_its_address() -> None:
     )
     refused = r"rping \(\d+\) on B asked for 10\.0\.0\.1:2222: rejected, no program listens there\n"
     assert len(re.findall(refused, ended.err)) == 2, ended.err  # at once, and in the end
+
+
+@needs("rping")
+def test_why_at_the_end_knows_of_a_rejected_connection() -> None:
+    words = "rping -s -a 10.0.0.1 -p 1111 -C 2 : rping -c -a 10.0.0.1 -p 2222 -C 2"
+    ended = execute("--why", "--", *words.split(), limit_s=30)
+    assert "FAILED  rping" in ended.err
+    assert "WELL" not in ended.err

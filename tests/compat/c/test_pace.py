@@ -7,35 +7,35 @@ MS = 1_000_000
 
 def test_a_packet_is_due_at_once_and_a_timer_after_its_time() -> None:
     pace = Pace()
-    assert pace.is_due(10.0, 0, NEAR_NS, all_wait=False)
-    assert not pace.is_due(10.0, 0, 5 * MS, all_wait=False)
-    assert pace.is_due(10.0051, 0, 5 * MS, all_wait=False)
+    assert not pace.wait_s(10.0, 0, NEAR_NS, all_wait=False)
+    assert pace.wait_s(10.0, 0, 5 * MS, all_wait=False)
+    assert not pace.wait_s(10.0051, 0, 5 * MS, all_wait=False)
 
 
 def test_calls_before_a_timer_do_not_put_it_off() -> None:
     pace = Pace()
     for call in range(5):
-        assert not pace.is_due(10.0 + call / 1000, 100 * call, 5 * MS, all_wait=False)
-    assert pace.is_due(10.0051, 500, 5 * MS, all_wait=False)
+        assert pace.wait_s(10.0 + call / 1000, 100 * call, 5 * MS, all_wait=False)
+    assert not pace.wait_s(10.0051, 500, 5 * MS, all_wait=False)
 
 
 def test_the_time_of_a_stop_does_not_count() -> None:
     pace = Pace()
-    assert not pace.is_due(10.0, 0, 5 * MS, all_wait=False)
+    assert pace.wait_s(10.0, 0, 5 * MS, all_wait=False)
     pace.begin_again()
-    assert not pace.is_due(20.0, 0, 5 * MS, all_wait=False)
-    assert pace.is_due(20.0051, 0, 5 * MS, all_wait=False)
+    assert pace.wait_s(20.0, 0, 5 * MS, all_wait=False)
+    assert not pace.wait_s(20.0051, 0, 5 * MS, all_wait=False)
 
 
 def test_a_timer_strikes_at_once_where_all_wait() -> None:
     pace = Pace()
-    assert pace.is_due(10.0, 0, 5_000 * MS, all_wait=True)
+    assert not pace.wait_s(10.0, 0, 5_000 * MS, all_wait=True)
     assert pace.wait_s(10.0, 0, 5_000 * MS, all_wait=True) == 0.0
 
 
 def test_nothing_is_due_where_nothing_is_planned() -> None:
     pace = Pace()
-    assert not pace.is_due(1e9, 0, None, all_wait=True)
+    assert pace.wait_s(1e9, 0, None, all_wait=True)
     assert pace.wait_s(1.0, 0, None, all_wait=True) > 0
 
 

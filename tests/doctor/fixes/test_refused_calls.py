@@ -2,6 +2,8 @@
 
 import pytest
 
+from rdmalab.doctor.fixes.refused_calls import with_flags
+from rdmalab.spec.work import SendFlags
 from tests.doctor import tidying
 from tests.doctor.asking import answer, chain, played
 
@@ -156,3 +158,8 @@ def test_beyond_device_after_all_pds_were_deallocated() -> None:
     report = answer(lab, "why ENOMEM")
     assert report.slug == "beyond-device"
     assert "max_pd=64" in report.text
+
+
+def test_with_flags_adds_flags() -> None:
+    assert with_flags({"flags": 1}, SendFlags.SIGNALED) == {"flags": 3}
+    assert with_flags({}, SendFlags.SIGNALED) == {"flags": 2}

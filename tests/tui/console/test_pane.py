@@ -149,6 +149,40 @@ async def test_a_sentence_waits_for_the_line_that_is_being_evaluated() -> None:
         await it.hears("forever", "step", "step")
 
 
+async def test_a_sentence_does_not_overtake_a_line_that_was_sent_before_it() -> None:
+    async with bench() as it:
+        it.type("forever")
+        it.press("enter")
+        await it.until(lambda: it.console.busy)
+        it.type("typed")
+        it.press("enter")
+        it.console.say("step")
+        it.type("draft")
+        await it.until(lambda: it.console.live.typed_ahead == "typed⏎ step⏎ draft")
+        it.app.interrupted.set()
+        await it.hears("forever", "typed", "step")
+        await it.prompt("draft")
+
+
+async def test_a_letter_after_esc_is_a_letter_and_alt_is_alt() -> None:
+    async with bench() as it:
+        it.press("escape")
+        it.type("load x")
+        await it.prompt("load x")
+        it.press("alt+b")
+        it.type("y ")
+        await it.prompt("load y x")
+
+
+async def test_esc_closes_the_menu() -> None:
+    async with bench() as it:
+        it.type("post")
+        await it.sees("post_send")
+        it.press("escape")
+        await it.until(lambda: not it.console.live.menu_is_open)
+        await it.prompt("post")
+
+
 async def test_the_cursor_is_painted_and_set_for_input_methods() -> None:
     async with bench() as it:
         it.type("ab")

@@ -23,9 +23,9 @@ SEEN = """
 first | A | all | ●RTS; 1 of 8; ✓ 1 acked; ✓ wr1 SEND SUCCESS; hello
 first | B | all | ●RTS; ✓ 1 used; ✓ wr1 RECV; 64 B; hello
 first | A | large | RTR → RTS  ev 12; psn 0; rkey 0x326; PSN next 1; retries 7 of 7 left
-wrong rkey | A | all | ●ERR; ✗ 2 failed; ✗ wr7 WRITE 5 B REM_ACCESS_ERR; ✗ wr8 WR_FLUSH_ERR
+wrong rkey | A | all | ●ERR; ✗ 2 failed; ✗ wr7 WRITE 5 B REM_ACCESS_ERR; 3 of 16
 wrong rkey | A | all | ev 28
-wrong rkey | A | large | ✓ 1 acked; ✗ wr8 WRITE 8 B WR_FLUSH_ERR
+wrong rkey | A | large |  ✗ wr8 WR_FLUSH_ERR; ✓ 1 acked; ✗ wr8 WRITE 8 B WR_FLUSH_ERR
 wrong rkey | A | large | poll_cq returns this one next
 wrong rkey | B | all | ●ERR; ! ; QP_ACCESS_ERR; get_async_event B; ✓ wr1 RECV; hello
 wrong rkey | B | large | not read: get_async_event B
@@ -38,10 +38,10 @@ dead | A | large | dead: nothing is planned and wr4 waits; timeout=0
 sqd | A | all | ●SQD; ◷ wr2 SEND 4 B waits in SQD; ✓ wr1 SEND SUCCESS
 sqd | B | all | ! wr2 needs a receive
 five | A | all | 5 QPs: 3 RTS ✗ 2 ERR qp0 qp2; ✗ wr7 WRITE 5 B REM_ACCESS_ERR
-five | A | all | ✗ wr8 WR_FLUSH_ERR; ✗ 2 failed
+five | A | all | ✗ wr7 REM_ACCESS_ERR; ✗ 2 failed
 five | B | all | 5 QPs: 4 RTS ✗ 1 ERR qp0; QP_ACCESS_ERR; ✓ wr1 RECV
 forty | A | all | 40 QPs: 38 RTS ✗ 2 ERR qp16 qp17; ✗ wr7 WRITE 5 B REM_ACCESS_ERR
-forty | A | all | ✗ wr8 WR_FLUSH_ERR
+forty | A | all | ✗ wr7 REM_ACCESS_ERR
 forty | B | all | 40 QPs: 39 RTS ✗ 1 ERR qp17; QP_ACCESS_ERR
 srq | B | all | ✓ 1 taken; ✓ wr500 RECV; 2 QPs; hello
 srq | B | large | srq0; wr500 1024 B taken by qp1 ev 29
@@ -121,6 +121,22 @@ def test_the_newest_completion_is_seen_after_it_was_polled() -> None:
     assert any("0 of 16" in line and "wr8 WR_FLUSH_ERR polled" in line for line in shown)
     assert any("✗ wr7 WRITE 5 B REM_ACCESS_ERR" in line for line in shown)
     assert any("wr7" in line and "ev 28" in line for line in card(view, 0, SIZES["120x40"]))
+
+
+def test_after_a_flush_the_queue_shows_the_failure_before_it() -> None:
+    for size in SIZES.values():
+        (line,) = (line for line in card(at("wrong rkey"), 0, size) if "3 of 16" in line)
+        assert "✗ wr7 REM_ACCESS_ERR" in line
+        assert "wr8" not in line
+
+
+@pytest.mark.parametrize(("move", "style"), [("state=RESET", "reverse"), ("state=ERR", "on $bad")])
+def test_the_current_state_is_filled_in_each_theme(move: str, style: str) -> None:
+    _, view = first(f"modify_qp A.qp0 {move}")
+    with view.frame():
+        line = next(text for _, text in NodePane(view, id="node-0").lines(57, 11))
+    (chip,) = (span for span in line.spans if "●" in line.plain[span.start : span.end])
+    assert style in str(chip.style)
 
 
 def test_the_oldest_request_that_waits_stays_among_many() -> None:

@@ -69,14 +69,14 @@ async def test_a_click_opens_the_event() -> None:
 
 async def test_only_rows_with_a_text_are_shown() -> None:
     async with hosted(story, BAD, "run") as it:
-        await it.pilot.press("slash", *"nak", "enter")
+        await it.pilot.press("f", *"nak", "enter")
         assert "NAK_REMOTE_ACCESS" in it.text
         assert "SEND_ONLY" not in it.text
-        await it.pilot.press("slash", *"zz", "enter")
+        await it.pilot.press("f", *"zz", "enter")
         assert "no row contains zz" in it.text
-        await it.pilot.press("slash", "ctrl+u", "escape")
+        await it.pilot.press("f", "ctrl+u", "escape")
         assert "no row contains zz" in it.text
-        await it.pilot.press("slash", "ctrl+u", "enter")
+        await it.pilot.press("f", "ctrl+u", "enter")
         assert "SEND_ONLY" in it.text
 
 

@@ -243,8 +243,7 @@ async def test_a_line_typed_at_a_page_reaches_the_prompt_whole(line: str) -> Non
 
 async def test_a_line_typed_at_a_page_of_a_pane_is_sent() -> None:
     async with stand((120, 40)) as it:
-        await it.say("pane log")
-        await it.until(lambda: it.focused == "log")
+        await it.pane("log")
         await it.pilot.press("end", "enter")
         await opened(it)
         await it.pilot.press("s")

@@ -1,8 +1,7 @@
 """Requests that were refused, said so that they would not be."""
 
 from rdmalab.command import Ref
-from rdmalab.doctor.fixes.refused_calls import with_flags
-from rdmalab.repair.by_rule import corrected
+from rdmalab.repair.corrected_requests import corrected
 from rdmalab.spec.work import SendFlags
 
 
@@ -41,8 +40,3 @@ def test_a_flag_that_does_not_fit_goes() -> None:
 
 def test_corrected_is_none_for_an_unknown_opcode() -> None:
     assert corrected({"opcode": 99}, "opcode-unknown") is None
-
-
-def test_with_flags_adds_flags() -> None:
-    assert with_flags({"flags": 1}, SendFlags.SIGNALED) == {"flags": 3}
-    assert with_flags({}, SendFlags.SIGNALED) == {"flags": 2}
