@@ -159,7 +159,7 @@ class Gathering:
         return self._rival(slot) is None
 
     def missing(self, parameters: tuple[Parameter, ...]) -> list[str]:
-        """What is required and was not given, by its whole path."""
+        """The paths of required parameters that were not given."""
         return [".".join(path) for path in _missing((), parameters, self.values)]
 
     def shortest(self, dotted: Iterable[str]) -> list[str]:

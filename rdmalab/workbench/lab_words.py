@@ -133,11 +133,7 @@ def answer(session: Session, task_id: str, text: Annotated[str, PROSE] = "") -> 
 
     Example: answer b
     Example: answer 2
-<<<<<<< HEAD
     Example: answer see EAGAIN
-=======
-    Example: answer cause rnr-infinite
->>>>>>> main
     """
     del session
     return GiveAnswer(task_id, text)
