@@ -15,14 +15,8 @@ from rdmalab.doctor.report.rows import AnswerInRows, Row, RowPart, evidence_rows
 from rdmalab.grammar.nodes import Node
 from rdmalab.session.session import Session
 
-VERDICTS = {
-    Verdict.FAIL: "FAIL",
-    Verdict.WARN: "warn",
-    Verdict.WAIT: "wait",
-    Verdict.UNKNOWN: "?",
-    Verdict.OK: "pass",
-    Verdict.NA: "-",
-}
+VERDICTS = {Verdict.FAIL: "FAIL", Verdict.WARN: "warn", Verdict.WAIT: "wait", Verdict.UNKNOWN: "?",
+            Verdict.OK: "pass", Verdict.NA: "-"}  # fmt: skip
 _NA = Verdict.NA
 _FOUND = (Verdict.FAIL, Verdict.WARN, Verdict.WAIT, Verdict.UNKNOWN)
 

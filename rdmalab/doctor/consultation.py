@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rdmalab.command import Moment as MomentWord
-from rdmalab.command import NotUnderstood
+from rdmalab.command import NotUnderstood, Noun
 from rdmalab.doctor.asking.questions import normalised
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.case import Case, Log, Session, Sort, Subject
@@ -30,6 +30,7 @@ from rdmalab.grammar.nodes import Literal, Node, Path
 from rdmalab.grammar.trees import render
 from rdmalab.session.history import read_only_visit
 from rdmalab.session.reverse import go_to_moment
+from rdmalab.spec.records import Kind, cqe_of
 
 
 def consult(session: Session, question: Node | None = None, at: MomentWord | None = None) -> Report:
@@ -95,7 +96,21 @@ def _pointed(session: Session, log: Log, question: Node | None) -> Report:
         if not (cause.check.slug == NO_MESSAGE and is_ordered(session, log, cause.subject))
     ]
     best.report.warnings = unique([*earlier, *best.report.warnings])
+    if isinstance(question, Path) and _is_drained(session, log, question, best):
+        return well(session, log, question)
     return report_of_now(session, log, best, found)
+
+
+def _is_drained(session: Session, log: Log, question: Path, best: Examination) -> bool:
+    """Whether a call of its own side alone ended the work of a queue pair, and all was polled."""
+    thing = session.names.find(str(question)) if len(question.steps) == 2 else None
+    if thing is None or thing.noun is not Noun.QP or best.report.slug != "own-err":
+        return False
+    added, polled = (
+        sum(cqe_of(r).qp_num == thing.number for r in log.of(kind, thing.node))
+        for kind in (Kind.CQE_ADDED, Kind.CQE_POLLED)
+    )
+    return added == polled
 
 
 def _written(examination: Examination) -> int:

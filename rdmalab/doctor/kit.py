@@ -35,7 +35,7 @@ from rdmalab.spec.records import (
     send_wqe_of,
 )
 from rdmalab.spec.rules import errno_name
-from rdmalab.spec.states import MTU, Attr, QPState, QPType
+from rdmalab.spec.states import Attr, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Local, SendFlags, WROpcode
 from rdmalab.views import fmt

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 
-from rdmalab.command import Invocation, New, Noun, Ref, Thing
+from rdmalab.command import CallArguments, Invocation, New, Noun, Ref, Thing
 from rdmalab.grammar.keys import keys_of_command
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.cq import CompletionQueue
@@ -119,18 +119,30 @@ def _whole_address(session: Session, invocation: Invocation) -> str:
         keys = {field.name for field in fields(AhAttr)} - {"port_num"}
         words = _ADDRESS.sub("ah_attr=", invocation.line).split()
         kept = [w for w in words if w.split("=")[0].split(".")[0] not in {"ah", "ah_attr", *keys}]
-        return " ".join([*kept, f"ah={_other(session, _node(session, invocation))}"])
+        return " ".join([*kept, f"ah={_meant_node(session, invocation)}"])
     if invocation.name != "create_ah" or _has(invocation.line, "to"):
         return ""
     line = invocation.line
     dgid = next((word[5:] for word in line.split() if word.startswith("dgid=")), "")
     if not dgid:
-        keys = {"is_global", "port_num", "sgid_index"}
+        keys = {"is_global", "port_num", "sgid_index", "dlid"}
         kept = [word for word in line.split() if word.partition("=")[0] not in keys]
-        return " ".join([*kept, f"to={_other(session, _node(session, invocation))}"])
+        return " ".join([*kept, f"to={_meant_node(session, invocation)}"])
     index = int("." in dgid)  # the IPv4 address of a node stands second in its table
     hops = [] if _has(line, "hop_limit") else ["hop_limit=64"]  # no router forwards the default 0
     return with_words(line, ["is_global=1", f"sgid_index={index}", "port_num=1", *hops])
+
+
+def _meant_node(session: Session, invocation: Invocation) -> str:
+    """The node of the QP named as the peer, or whose last octet is the LID; else another node."""
+    given: CallArguments = invocation.arguments.get("attr", {})
+    peer, lid = given.get("dest_qp_num"), given.get("ah_attr", given).get("dlid")
+    if isinstance(peer, Ref):
+        return peer.node
+    own, nodes = _node(session, invocation), session.world.nodes
+    others = [name for name in nodes if name != own]
+    fitting = [name for name in others if peer in nodes[name].qps.items or nodes[name].host == lid]
+    return next(iter((*fitting, *others)), own)
 
 
 # --------------------------------------------------------------------------- parts that lack
@@ -138,29 +150,24 @@ def _with_parts(session: Session, invocation: Invocation) -> str:
     """The parts (PD, CQs, SRQ, XRCD) that this type takes, where they exist."""
     line, node = invocation.line, _node(session, invocation)
     attr = invocation.arguments.get("init_attr")
-    if isinstance(attr, dict) and attr.get("qp_type") in TRANSPORTS:
-        parts = TRANSPORTS[attr["qp_type"]].parts
-    else:
-        parts = ("xrcd", "cq")
+    qp_type = attr.get("qp_type") if isinstance(attr, dict) else None
+    parts = TRANSPORTS[qp_type].parts if qp_type in TRANSPORTS else ("xrcd", "cq")
     words = []
     for part in parts:
         if _has(line, part):
             continue
         found = _living(session, _PARTS[part], node)
         if not found:
-            return _MAKE.get(part, "").format(node)
+            return _MAKE[_PARTS[part]].format(node)
         words.append(f"{part}={found[0]}")
     return with_words(line, words)
 
 
 _PARTS = {"pd": Noun.PD, "send_cq": Noun.CQ, "recv_cq": Noun.CQ, "cq": Noun.CQ, "xrcd": Noun.XRCD}
 _MAKE = {
-    "pd": "alloc_pd {}.pd0",
-    "send_cq": "create_cq {}.cq0 cqe=16",
-    "recv_cq": "create_cq {}.cq0 cqe=16",
-    "cq": "create_cq {}.cq0 cqe=16",
-    "xrcd": "open_xrcd {}.xrcd0 oflag=O_CREAT",
-}
+    Noun.PD: "alloc_pd {}.pd0", Noun.CQ: "create_cq {}.cq0 cqe=16",
+    Noun.XRCD: "open_xrcd {}.xrcd0 oflag=O_CREAT",
+}  # fmt: skip
 
 
 def _as_rc(session: Session, invocation: Invocation) -> str:
@@ -183,12 +190,9 @@ def _to_domain(session: Session, invocation: Invocation) -> str:
     qp = qp_of(session, invocation)
     if qp is None or invocation.name != "post_recv" or not qp.transport.receives:
         return ""
-    for srq in session.world.nodes[qp.node].srqs.items.values():
-        if srq.xrcd == qp.xrcd:
-            name = session.names.of(Thing(Noun.SRQ, qp.node, srq.number))
-            text = invocation.line.replace("post_recv", "post_srq_recv", 1)
-            return text.replace(object_name(session, invocation), name, 1)
-    return ""
+    srqs = session.world.nodes[qp.node].srqs.items.values()
+    lines = (_on_srq(session, invocation, s.node, s.number) for s in srqs if s.xrcd == qp.xrcd)
+    return next(lines, "")
 
 
 # --------------------------------------------------------------------------- windows
@@ -196,10 +200,8 @@ def _dealloc_window(session: Session, invocation: Invocation) -> str:
     thing = session.names.find(object_name(session, invocation))
     if thing is None or thing.noun is not Noun.MR:
         return ""
-    for mw in session.world.nodes[thing.node].mws.items.values():
-        if mw.binding is not None and mw.binding.mr == thing.number:
-            return f"dealloc_mw {session.names.of(Thing(Noun.MW, thing.node, mw.number))}"
-    return ""
+    return next((f"{verb} {session.names.of(user)}" for user, verb in
+                 users_of(session.world, thing) if user.noun is Noun.MW), "")  # fmt: skip
 
 
 # --------------------------------------------------------------------------- wr_* and polls
@@ -398,12 +400,14 @@ def _poll_shared(session: Session, invocation: Invocation) -> str:
 def _to_srq(session: Session, invocation: Invocation) -> str:
     """The line that posts these receives on the SRQ of this queue pair; empty if there is none."""
     qp = qp_of(session, invocation)
-    if qp is None:
-        return ""
-    name = session.names.of(Thing(Noun.SRQ, qp.node, qp.srq))
-    return invocation.line.replace("post_recv", "post_srq_recv", 1).replace(
-        object_name(session, invocation), name, 1
-    )
+    return _on_srq(session, invocation, qp.node, qp.srq) if qp is not None else ""
+
+
+def _on_srq(session: Session, invocation: Invocation, node: str, number: int) -> str:
+    """The line of a post_recv as one that posts on this SRQ."""
+    text = invocation.line.replace("post_recv", "post_srq_recv", 1)
+    name = session.names.of(Thing(Noun.SRQ, node, number))
+    return text.replace(object_name(session, invocation), name, 1)
 
 
 def _destroy_users(session: Session, invocation: Invocation) -> str:
@@ -421,7 +425,7 @@ def _wake(session: Session, invocation: Invocation) -> str:
     cqs = [cq for cq in session.world.nodes[thing.node].cqs.items.values()
            if cq.channel == thing.number]  # fmt: skip
     for cq in cqs:
-        name = session.names.of(Thing(Noun.CQ, thing.node, cq.number))
+        name = session.names.of(cq.thing)
         if cq.cqes:
             return f"poll_cq {name} num_entries={len(cq.cqes)}"
         if not cq.armed:
@@ -439,11 +443,9 @@ def _acknowledge(session: Session, invocation: Invocation) -> str:
 
 def _acknowledge_other(session: Session, invocation: Invocation) -> str:
     """The line for the first CQ of the node that has unacknowledged events."""
-    node = object_name(session, invocation).partition(".")[0]
-    for cq in session.world.nodes[node].cqs.items.values():
-        if cq.unacked:
-            return f"ack_cq_events {session.names.of(Thing(Noun.CQ, node, cq.number))}"
-    return ""
+    cqs = session.world.nodes[_node(session, invocation)].cqs.items.values()
+    lines = (f"ack_cq_events {session.names.of(cq.thing)}" for cq in cqs if cq.unacked)
+    return next(lines, "")
 
 
 _REMEDIES: dict[str, Callable[[Session, Invocation], str]] = {

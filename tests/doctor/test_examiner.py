@@ -134,3 +134,85 @@ def test_moves_that_only_a_driver_believes_in_or_that_lead_nowhere() -> None:
     assert "RTR to RTS requires" in evidence(lab, "EINVAL", "bring-up-attr")
     lab.do("modify_qp A.qp0 state=64")
     assert "there is no state 64" in evidence(lab, "EINVAL", "bring-up-attr")
+
+
+def test_a_server_that_waits_for_its_next_request_is_no_failure() -> None:
+    serve = ("post_recv B.qp0 sg=B.mr0[0:8]; post_recv B.qp0 sg=B.mr0[0:8]; loop; poll B.cq0 until "
+             "B.cq0.last.opcode == RECV; post_recv B.qp0 sg=B.mr0[0:8]; post_send B.qp0 "
+             "opcode=SEND sg=B.mr0[64:72] flags=SIGNALED; poll B.cq0; end")  # fmt: skip
+    ask = ("loop 3; post_recv A.qp3 wr_id=2 sg=A.mr0[128:136]; post_send A.qp3 wr_id=3 opcode=SEND "
+           "sg=A.mr0[0:8] flags=SIGNALED; poll A.cq0; end")  # fmt: skip
+    lab = pair("create_cq A.sends cqe=32", "destroy_qp A.qp0", "create_qp A.qp3 "
+               "pd=A.pd0 qp_type=RC send_cq=A.sends recv_cq=A.cq0 max_send_wr=8 max_recv_wr=8",
+               "reset B.qp0", "connect A.qp3 B.qp0", f"program B.srv lines={{{serve}}}",
+               f"program A.cli lines={{{ask}}}", "run 60us")  # fmt: skip
+    assert lab.look("A.cli.state == DONE")
+    assert not why(lab).is_trouble
+    assert not why(lab, "B.srv").is_trouble
+
+
+@pytest.mark.parametrize("question", ["", "A.qp0.wr[4]"])
+def test_a_fix_makes_the_refused_post_again(question: str) -> None:
+    lab = posted(
+        pair("reset A.qp0", "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0"),
+        "modify_qp A.qp0 state=RTR path_mtu=512 dest_qp_num=B.qp0 rq_psn=0 min_rnr_timer=1 ah=B",
+        f"modify_qp A.qp0 state=RTS {_FAST} rnr_retry=1 sq_psn=0 max_rd_atomic=1",
+        "post_send A.qp0 wr_id=4 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED",
+    )
+    assert chain(lab, question)[0] == "bring-up-attr"
+    apply(lab, question)
+    assert lab.look("A.cq0.total(wr_id=4, status=SUCCESS)") == 1
+    assert not why(lab, question).is_trouble
+
+
+def test_of_a_fix_after_a_teardown_the_line_is_shown_that_changes_something() -> None:
+    lab = posted(
+        pair("link latency=100us", "post_recv B.qp0 wr_id=7 sg=B.mr0[0:64]",
+             use="use rc_pair timeout=2 retry_cnt=1"),
+        "post_send A.qp0 wr_id=8 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED",
+    )  # fmt: skip
+    for line in ("poll_cq A.cq0", "destroy_qp A.qp0", "destroy_qp B.qp0"):
+        well(lab, line)
+    remedy = why(lab, "A.qp0.wr[8]").remedy
+    assert remedy is not None
+    assert "works: connect A.qp0 B.qp0" in remedy.cure.program
+
+
+def test_a_fix_with_a_reset_posts_again_what_waited_behind_the_request() -> None:
+    read = "post_send A.qp0 wr_id=1 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED"
+    write = "post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[8:16] remote=B.mr0[64] flags="
+    lab = posted(pair("fault drop B->A nth=1", use="use rc_pair timeout=0"),
+                 read, f"{write}SIGNALED|FENCE")  # fmt: skip
+    apply(lab)
+    assert lab.look("A.cq0.total(status=SUCCESS)") == 2
+
+
+def test_a_fix_of_an_unsignaled_send_does_not_bring_a_completion() -> None:
+    lab = posted(pair(), "post_send A.qp0 wr_id=5 opcode=SEND sg=A.mr0[0:64]")
+    remedy = why(lab, "A.qp0.wr[5]").remedy
+    assert remedy is not None
+    assert not remedy.works
+    assert "not signaled" in remedy.ends
+
+
+def test_a_fix_of_a_call_does_not_revive_its_program() -> None:
+    fill = ("loop 20; post_send A.qp0 wr_id=5 opcode=RDMA_WRITE sg=A.mr0[0:4] remote=B.mr0[64]; "
+            "sleep 5us; end")  # fmt: skip
+    lab = pair(f"program A.tx lines={{{fill}}}", use="use rc_pair max_send_wr=8")
+    assert lab.look("A.tx.state == FAILED")
+    for question in ("", "ENOMEM"):
+        remedy = why(lab, question).remedy
+        assert remedy is not None
+        assert not remedy.works
+        assert "A.tx has failed in line 2" in remedy.ends
+
+
+def test_a_failure_of_a_shared_receive_is_over_once_its_queue_pair_works_again() -> None:
+    lab = posted(
+        pair("post_srq_recv B.srq0 wr_id=1 sg=B.mr0[512:576]", use="use srq_pair"),
+        "post_send A.qp1 wr_id=1 opcode=SEND sg=A.mr0[0:256] flags=SIGNALED",
+    )
+    assert why(lab).slug == "loc-len"
+    apply(lab)
+    assert lab.look("A.cq0.total(status=SUCCESS)") == 1
+    assert not why(lab).is_trouble

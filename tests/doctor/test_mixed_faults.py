@@ -32,10 +32,15 @@ PAIRS = [
 ]  # fmt: skip
 
 
+# Their call was refused, and nothing was posted on the queue pair: what has failed comes first.
+OF_AN_UNUSED_QUEUE_PAIR = ("bring-up-attr-extra", "bring-up-attr-range", "no-grh")
+
+
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_both_are_found_in_their_order(first: str, second: str) -> None:
     scenarios = [loaded(f"{name}.rdmalab.yaml") for name in (first, second)]
     wanted = [step.step.cause for scenario in scenarios for step in asked(scenario)]
+    wanted = wanted[::-1] if first in OF_AN_UNUSED_QUEUE_PAIR else wanted
     report = consult(together(*scenarios))
     found = [cause.check.slug for cause in report.causes]
     assert [slug for slug in found if slug in wanted] == wanted

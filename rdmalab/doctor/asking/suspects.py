@@ -4,6 +4,7 @@ Objects: refused calls that name it, requests that name its key.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from rdmalab.command import New, Noun, Ref, Thing
 from rdmalab.doctor.case import Case
@@ -61,13 +62,14 @@ def _once(
 
 
 def _failed(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Of each life of each queue pair what failed first, unless it was mended or ordered."""
+    """Of the last life of each queue pair that has a failure what failed first, unless mended."""
     where = [(rec.node_of(r), rec.object_of(r)) for r in log.failed_sends]
     where += [(rec.node_of(r), rec.cqe_of(r).qp_num) for r in log.failed_receives]
     for node, number in sorted(dict.fromkeys(where)):
         thing = Thing(Noun.QP, node, number)
-        for event, subject in failed_lives(log, thing) if wanted(thing) else ():
-            if not is_repaired(session, log, subject, event):
+        for event, subject in failed_lives(log, thing)[-1:] if wanted(thing) else ():
+            # of a shared receive it is the queue pair that took it which failed
+            if not is_repaired(session, log, replace(subject, thing=thing), event):
                 yield subject
 
 

@@ -3,6 +3,7 @@
 from ipaddress import IPv6Address
 from typing import NamedTuple
 
+from rdmalab.doctor.fixes.refused_calls import advice
 from rdmalab.doctor.kit import *
 from rdmalab.hca.ah import ah_attr_of
 from rdmalab.hca.port import FULL_MEMBER, share_partition
@@ -223,11 +224,8 @@ def _partner(case: Case, unanswered: Unanswered, qp: QueuePair, node: str) -> Qu
     if qp.transport.connected:
         return receivers.meant(case.world, qp, node)
     number = unanswered.wqe.wr.remote_qpn
-    found = [
-        hca.qps.items[number]
-        for name, hca in case.world.nodes.items()
-        if name != qp.node and number in hca.qps.items
-    ]
+    found = [hca.qps.items[number] for name, hca in case.world.nodes.items()
+             if name != qp.node and number in hca.qps.items]  # fmt: skip
     return found[0] if len(found) == 1 else None
 
 
@@ -298,46 +296,8 @@ def no_grh(case: Case, call: Call) -> Finding:
     return fail(
         fact(f"{call.verb} was given is_global=0 dlid={address.get('dlid', 0)}", call.event),
         fact(f"the port of {call.thing[0]} is Ethernet: it does not use LIDs"),
-        cure=_no_grh_cure(case, call, given),
+        cure=Fix([line]) if (line := advice(case).line) else None,
     )
-
-
-def _no_grh_cure(case: Case, call: Call, given: CallArguments) -> Fix | None:
-    """Fix: the call again, with the address of the node that must have been meant."""
-    node = _meant(case, call.thing[0], given)
-    if not node or call.invocation is None:
-        return None
-    arguments = call.invocation.arguments
-    if call.verb == "create_ah":
-        return Fix([f"create_ah {arguments['ah']} pd={arguments['pd']} to={node}"])
-    words_ = [_word(name, value) for name, value in given.items() if name != "ah_attr"]
-    return Fix([" ".join(["modify_qp", str(arguments["qp"]), *words_, f"ah={node}"])])
-
-
-def _meant(case: Case, own: str, given: CallArguments) -> str:
-    """The node of the queue pair that is named as the peer, or the only one it can be.
-
-    A LID is likely to be the last octet of the address.
-    """
-    peer = given.get("dest_qp_num")
-    if isinstance(peer, Ref):
-        return peer.node
-    nodes, lid = case.world.nodes, given.get("ah_attr", given).get("dlid")
-    others = [name for name in nodes if name != own]
-    having = [name for name in others if peer in nodes[name].qps.items]
-    chosen = having or [name for name in others if nodes[name].host == lid] or others
-    return chosen[0] if len(chosen) == 1 else ""
-
-
-def _word(name: str, value: int) -> str:
-    """One attribute of a call as it is typed."""
-    if name == "qp_state":
-        return f"state={fmt.member(value, QPState)}"
-    if name == "path_mtu" and value in tuple(MTU):
-        return f"path_mtu={MTU(value).octets}"
-    if name == "qp_access_flags":
-        return f"{name}={fmt.flags(value, Access)}"
-    return f"{name}={value}"
 
 
 @check("no-route")
@@ -460,10 +420,6 @@ def _shared(case: Case, qp: QueuePair, peer: QueuePair) -> tuple[int, int] | Non
     """Entries of both tables that go together, as near to the present ones as may be."""
     mine, theirs = (case.world.nodes[q.node].pkeys for q in (qp, peer))
     now = qp.attr.pkey_index or 0, peer.attr.pkey_index or 0
-    fitting = [
-        (i, j)
-        for i, a in enumerate(mine)
-        for j, b in enumerate(theirs)
-        if a and b and share_partition(a, b)
-    ]
+    fitting = [(i, j) for i, a in enumerate(mine) for j, b in enumerate(theirs)
+               if a and b and share_partition(a, b)]  # fmt: skip
     return min(fitting, key=lambda pair: (pair[0] != now[0], pair[1] != now[1]), default=None)

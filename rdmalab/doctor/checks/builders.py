@@ -151,11 +151,8 @@ def region_aborted(case: Case, batch: Batch) -> Finding:
     built = batch.find(case.subject.wr_id) or batch.built[0]
     name = f"{fmt.wr(built.wr.wr_id)} was built on {case.names.of(batch.thing)}"
     evidence = [fact(name, built.event), *_ending(batch, refusal)]
-    return fail(
-        *evidence,
-        cure=_region_aborted_cure(case, batch, refusal),
-        since=batch.spoiled or batch.closed,
-    )
+    return fail(*evidence, cure=_region_aborted_cure(case, batch, refusal),
+                since=batch.spoiled or batch.closed)  # fmt: skip
 
 
 def _is_too_long(case: Case, batch: Batch) -> bool:

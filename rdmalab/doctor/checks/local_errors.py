@@ -24,11 +24,9 @@ def loc_len(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair)
         most, rule = ATOMIC_BYTES, "an atomic moves exactly {}"
     cut = memory_fixes.first_bytes(case, wqe.wr, most)
     lines = commands.again(case, qp, wqe.wr, after_reset=True, sg=cut)
-    return fail(
-        fact(f"{wqe.length} bytes were posted; {rule.format(most)}", send.posted),
-        fact("the adapter refused it before it sent a packet: LOC_LEN_ERR", case.ended),
-        cure=Fix([*memory_fixes.ready_to_send(case, qp), *lines]),
-    )
+    return fail(fact(f"{wqe.length} bytes were posted; {rule.format(most)}", send.posted),
+                fact("the adapter refused it before it sent a packet: LOC_LEN_ERR", case.ended),
+                cure=Fix([*memory_fixes.ready_to_send(case, qp), *lines]))  # fmt: skip
 
 
 # --------------------------------------------------------------------------- receives
@@ -96,10 +94,8 @@ def loc_prot(
     ended = fact(f"it ended with {ending.status.name}", ending.event)
     gone = key_lookup.lost(case, case.hca, memory.wr)
     since = ending.event if gone else work.posted
-    tests = [
-        fact(key_lookup.denial_text(case, denial, memory.user), work.posted)
-        for denial in denials[:2]
-    ]
+    tests = [fact(key_lookup.denial_text(case, denial, memory.user), work.posted)
+             for denial in denials[:2]]  # fmt: skip
     tests += [each for denial in denials[:1] for each in key_lookup.rights_changed(case, denial)]
     tests = tests or [fact("a buffer of it could not be touched then; now it could", work.posted)]
     cure = _stale(work.posted, gone) if gone else _loc_prot_cure(case, qp, memory)

@@ -90,10 +90,8 @@ def _bind(
         return commands.post_send(case, qp, wr, **{**plain, **text})
     flags = f" flags={fmt.flags(int(wr.flags), SendFlags)}" if wr.flags else ""
     access = text.get("bind_access") or access
-    return (
-        f"bind_mw {case.qp_name(qp)} {text['mw']} wr_id={wr.wr_id} bind={text['bind']} "
-        f"bind_access={access}{flags}"
-    )
+    return (f"bind_mw {case.qp_name(qp)} {text['mw']} wr_id={wr.wr_id} bind={text['bind']} "
+            f"bind_access={access}{flags}")  # fmt: skip
 
 
 def _place(case: Case, wr: SendWR, length: int | None = None) -> str | None:

@@ -7,6 +7,7 @@ from rdmalab.doctor.kit import *
 from rdmalab.hca import requester
 from rdmalab.hca.psn import diff
 from rdmalab.spec.refusals import Syndrome
+from rdmalab.spec.states import MTU
 from rdmalab.wire.packet import wire_length
 
 _REFUSED = {WCStatus.REM_INV_REQ_ERR, WCStatus.BAD_RESP_ERR}

@@ -153,15 +153,28 @@ def no_channel(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program blocked in get_cq_event, whether a CQ that it names has that channel."""
     named = _named(case)
     if waiter.cqs and (not named or any(cq in waiter.cqs for cq in named)):
+        for other in (cq for cq in named if cq not in waiter.cqs and cq.channel):
+            if other.number in case.hca.channels.items[other.channel].events:
+                return _on_another(case, waiter, other.channel, other.number)
         return ok(f"{case.names.of(waiter.cqs[0].thing)} has that channel")
     if not thread_waits.stays(case):
         return ok("later events of this run end its wait")
     cq = named[0] if named else None
     made = [_made(case, cq, waiter.channel)] if cq is not None else [_alone(case, waiter.channel)]
+    return fail(*made, thread_waits.wait_evidence(case, waiter),
+                cure=_no_channel_cure(case, cq, waiter.channel))  # fmt: skip
+
+
+def _on_another(case: Case, waiter: EventWaiter, channel: int, cq: int) -> Finding:
+    """The finding on an event that is unread on another channel than the thread waits on."""
+    name, there = case.name(Noun.CQ, case.node, cq), case.name(Noun.CHANNEL, case.node, channel)
+    raised = case.log.of(Kind.CQ_EVENT_RAISED, case.node, cq)[-1:]
     return fail(
-        *made,
+        fact(
+            f"{name} raised its event on {there}, where no call has read it", *map(event_of, raised)
+        ),
         thread_waits.wait_evidence(case, waiter),
-        cure=_no_channel_cure(case, cq, waiter.channel),
+        cure=Fix(program=f"call get_cq_event {there}, with which {name} was made"),
     )
 
 
@@ -264,10 +277,10 @@ def async_never(case: Case, waits: ThreadWait) -> Finding:
         advice = f"carry out {later.text} without the wait: nothing raises an event"
     elif unarmed := next(_unarmed(case), None):
         advice = f"arm the limit before the wait: modify_srq {case.names.of(unarmed)} srq_limit=N"
-    return fail(
-        *_never_raised(case), *own, waits.words(), _last_raised(case, waits),
-        cure=Fix(program=advice), since=waits.since(),
-    )  # fmt: skip
+    found, last = [*_never_raised(case), *own, waits.words()], _last_raised(case, waits)
+    is_late = case.log.who(last.event or 0) == waits.name  # the thread itself has read it
+    return fail(*([last, *found] if is_late else [*found, last]), cure=Fix(program=advice),
+                since=waits.since())  # fmt: skip
 
 
 def _never_raised(case: Case) -> Iterator[Evidence]:

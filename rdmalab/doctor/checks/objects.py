@@ -30,11 +30,9 @@ def bring_up_attr(case: Case, call: Call) -> Finding:
         return fail(fact(call.message, call.event))
     lines = legal_lines(case.session, asked)
     move = f"{asked.now.name} to {fmt.member(asked.to, QPState)}"
-    return fail(
-        fact(f"{case.qp_name(asked.qp)}, {move}: {call.message}", call.event),
-        *map(fact, rule_text(case.profile, asked, call.refusal)),
-        cure=Fix(lines) if lines else None,
-    )
+    return fail(fact(f"{case.qp_name(asked.qp)}, {move}: {call.message}", call.event),
+                *map(fact, rule_text(case.profile, asked, call.refusal)),
+                cure=Fix(lines) if lines else None)  # fmt: skip
 
 
 def modify_call_of(case: Case, call: Call) -> ModifyCall | None:

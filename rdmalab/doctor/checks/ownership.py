@@ -197,11 +197,9 @@ def atomic_mixed(case: Case, content: Content) -> Finding:
     undone = [atomic for atomic in changes if atomic.touch.event < writes[-1].event][-1]
     where = words_for(case.session, case.node, writes[-1].piece)
     name = name_of(case.names, undone.message.subject)
-    return warn(
-        fact(f"the program wrote {where}, a word of atomics", writes[-1].event),
-        fact(f"this overwrote the result of {name}", undone.touch.event),
-        cure=_atomic_mixed_cure(case, undone),
-    )
+    return warn(fact(f"the program wrote {where}, a word of atomics", writes[-1].event),
+                fact(f"this overwrote the result of {name}", undone.touch.event),
+                cure=_atomic_mixed_cure(case, undone))  # fmt: skip
 
 
 def _atomic_mixed_cure(case: Case, undone: Atomic) -> Fix | None:

@@ -4,6 +4,7 @@ from rdmalab.doctor.evidence.work_of_queues import failed_before_flush
 from rdmalab.doctor.kit import *
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.spec.limits import PortState
+from rdmalab.spec.states import MigState
 from rdmalab.wire.packet import gid_text
 
 
@@ -270,7 +271,7 @@ def loss(case: Case, send: Send, qp: QueuePair) -> Finding:
     lost = [row for row in (*send.transmissions, *delivery.answers(case)) if delivery.by_fault(row)]
     more = fmt.count(len(lost) - 1, "packet")
     return blocking(
-        case, fact(_loss_fate(lost[0]), lost[0].event),
+        case, fact(_loss_fate(lost[0]), lost[0].event), *_not_migrated(case, qp),
         *([fact(f"{more} more of it or its answers, the last one {_loss_fate(lost[-1])}",
                 lost[-1].event)] if len(lost) > 1 else []),
         cure=_cure(case, lost), since=_since(case, lost),
@@ -281,10 +282,19 @@ def _sent_again(qp: QueuePair, asked: list[PacketRow]) -> Finding:
     """No loss, or one that the ack timer makes good."""
     if not asked or qp.timer.at_ns is None:
         return ok("the cable lost nothing of its last try, or a retransmitted packet arrives")
-    return wait(
-        fact(_loss_fate(asked[0]), asked[0].event),
-        fact(f"the ack timer sends it again at {fmt.clock(qp.timer.at_ns)}"),
-    )
+    return wait(fact(_loss_fate(asked[0]), asked[0].event),
+                fact(f"the ack timer sends it again at {fmt.clock(qp.timer.at_ns)}"))  # fmt: skip
+
+
+def _not_migrated(case: Case, qp: QueuePair) -> list[Evidence]:
+    """Evidence on an alternate path that was loaded and could not be used."""
+    if qp.alternate is None or qp.attr.path_mig_state != MigState.REARM:
+        return []
+    peer, name, why = case.peer, case.qp_name(qp), "no packet came since"
+    if peer is not None and peer.alternate is None:
+        why = f"{case.qp_name(peer)} has no alternate path"
+    return [fact(f"{name} did not migrate: its path_mig_state stayed REARM, as {why}",
+                 set_at(case, qp, Attr.PATH_MIG_STATE))]  # fmt: skip
 
 
 def _loss_fate(row: PacketRow) -> str:

@@ -12,6 +12,7 @@ from rdmalab.doctor.moments.unreported import done_unsignaled
 from rdmalab.hca import async_events
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.records import noun_of
+from rdmalab.world.relations import DESTROYERS
 
 
 @check("wrong-cq", asked=True)
@@ -25,11 +26,12 @@ def wrong_cq(case: Case, work: Send | Receive) -> Finding:
     if place.event < case.log.begins:
         return unknown("the log does not keep the polls since then")
     polls = [c for c in case.log.calls("poll_cq", node) if c.event > place.event]
-    if any(c.thing[1] == place.cq for c in polls):
-        return ok("its queue is polled")
-    empty_polls = [
-        c for c in polls if _found_nothing(case, c) and _is_meant(case, place, c.thing[1])
-    ]
+    empty_polls = [c for c in polls if _found_nothing(case, c)
+                   and _is_meant(case, place, c.thing[1])]  # fmt: skip
+    later = (event_of(r) > c.event for c in empty_polls[-1:]
+             for r in case.log.of(Kind.CQE_POLLED, *c.thing))  # fmt: skip
+    if any(c.thing[1] == place.cq for c in polls) or any(later):
+        return ok("its queue is polled, or another one had a completion in the end")
     name = case.name(Noun.CQ, node, place.cq)
     if not empty_polls or not case.at_rest:
         return _slept(case, place, name)
@@ -69,18 +71,29 @@ def _of_no_queue_pair(case: Case, cq: CompletionQueue) -> Finding:
 
 def _slept(case: Case, place: CqePlace, name: str) -> Finding:
     """Of a completion that was not polled for whether a thread sleeps for it elsewhere."""
-    for waits in _blocked_threads(case, place) if case.at_rest else ():
+    cq = case.hca.cqs.items.get(place.cq)
+    channel = case.hca.channels.items.get(cq.channel) if cq is not None else None
+    notified = channel is not None and place.cq in channel.events  # see no-channel
+    for waits in _blocked_threads(case, place) if case.at_rest and not notified else ():
         return fail(fact(f"its completion is on {name}", place.event), waits.words(),
                     cure=Fix([f"poll_cq {name}"]))  # fmt: skip
     return ok("nothing polls another queue for it")
 
 
 def _blocked_threads(case: Case, place: CqePlace) -> list[ThreadWait]:
-    """The threads that wait for another completion queue, and can only mean this work."""
+    """The threads that wait for another completion queue, and can only mean this work.
+
+    It is theirs where it is the only work left that they have posted.
+    """
+    posted = case.work.posted if case.work is not None else None
+    poster, here = case.log.asked(posted)[1] if posted else "", Thing(Noun.CQ, case.node, place.cq)
     others = {Thing(Noun.CQ, case.node, number) for number in case.hca.cqs.items
               if number != place.cq and _is_meant(case, place, number)}  # fmt: skip
     waiting = (thread_waits.of_program(case, program) for program in programs_of(case.world))
-    return [waits for waits in waiting if waits is not None and others.intersection(waits.cqs)]
+    return [waits for waits in waiting if waits is not None and (
+        others.intersection(waits.cqs)
+        or (waits.name == poster and here not in waits.cqs and not waits.outstanding)
+    )]  # fmt: skip
 
 
 def _found_nothing(case: Case, call: Call) -> bool:
@@ -117,12 +130,9 @@ def already_polled(case: Case, work: Send | Receive) -> Finding:
     if program is None or goes_on(case.session, thing):
         return ok(f"{poster} does not wait for it")
     name = case.name(Noun.CQ, case.node, work.polled.cq)
-    return fail(
-        fact(f"{taker or 'a call'} polled it from {name}", work.polled.event),
-        fact(f"{poster}, which posted it, waits in {program.line.text}", work.posted),
-        cure=_already_polled_cure(case),
-        since=work.polled.event,
-    )
+    return fail(fact(f"{taker or 'a call'} polled it from {name}", work.polled.event),
+                fact(f"{poster}, which posted it, waits in {program.line.text}", work.posted),
+                cure=_already_polled_cure(case), since=work.polled.event)  # fmt: skip
 
 
 @already_polled.instead
@@ -147,9 +157,9 @@ def _polls_too_often(case: Case, waits: ThreadWait) -> bool:
     thread is to post more.
     """
     left = waits.outstanding or waits.providers or 0 in waits.program.loops
-    silent = any(done_unsignaled(case.log, qp) for qp in waits.feeding)
-    sleeps = thread_waits.event_waiter(case) is not None
-    return not (left or silent or sleeps)
+    silent = waits.silent or any(done_unsignaled(case.log, qp) for qp in waits.feeding)
+    sleeps = waits.program.wants is not None or thread_waits.event_waiter(case) is not None
+    return not (left or silent or sleeps or waits.unposted or waits.refuted)
 
 
 def _polled_by_other(case: Case, waits: ThreadWait) -> Evidence | None:
@@ -158,8 +168,8 @@ def _polled_by_other(case: Case, waits: ThreadWait) -> Evidence | None:
     if last is None or last.by == waits.name:
         return None
     posts = any("post_" in line.text for line in waits.program.lines)
+    subject = subject_of_cqe(case.node, last.cqe)
     if posts or any(each.by == waits.name for each in waits.taken):
-        subject = subject_of_cqe(case.node, last.cqe)
         its = Case(case.session, subject, case.log, asked=True)
         posted = getattr(its.send or its.receive, "posted", None)
         poster = case.log.asked(posted)[1] if posted is not None else None
@@ -168,7 +178,8 @@ def _polled_by_other(case: Case, waits: ThreadWait) -> Evidence | None:
     others = [each for each in waits.taken if each.by != waits.name]
     names = " and ".join(case.names.of(cq) for cq in waits.cqs)
     many = fmt.count(len(others), "completion")
-    return fact(f"{last.by or 'a call'} polled the last of {many} from {names}", last.event)
+    text = f"{last.by or 'a call'} polled the last of {many} from {names}"
+    return fact(f"{text}, of {name_of(case.names, subject)}", last.event)
 
 
 def _waiting(case: Case, thing: Thing, cq: int) -> Program | None:
@@ -355,7 +366,7 @@ def _lost_again(case: Case, qp: QueuePair, lost: Cqe, *, after_reset: bool) -> l
 
 
 _OF_CQ, _ASYNC = "cq-events-unacked", "async-unacked"
-_NOUNS = {"destroy_cq": Noun.CQ, "destroy_qp": Noun.QP, "destroy_srq": Noun.SRQ}
+_NOUNS = {DESTROYERS[noun]: noun for noun in (Noun.CQ, Noun.QP, Noun.SRQ)}
 
 
 def _destroyed(case: Case) -> Thing | None:

@@ -38,10 +38,8 @@ def _evidence(case: Case, posts: list[Record]) -> list[Evidence]:
     last = event_of(posts[-1])
     together = " ".join(fmt.wr(rec.wqe_of(r).wr.wr_id) for r in posts if event_of(r) == last)
     many = fmt.count(len(posts), "work request")
-    return [
-        fact(f"the last call that posted on {name} had {together}", last),
-        fact(f"{many} in all, and {asked} is none of them"),
-    ]
+    return [fact(f"the last call that posted on {name} had {together}", last),
+            fact(f"{many} in all, and {asked} is none of them")]  # fmt: skip
 
 
 def _not_posted_cure(case: Case, posts: list[Record]) -> Fix:
@@ -66,11 +64,9 @@ def continued(one: Any, other: Any, wr_id: int) -> Any:
     if step <= 0 or ahead <= 0 or ahead % step or len(one.sg) != len(other.sg):
         return None
     times = ahead // step
-    sg = [
-        replace(b, addr=max(0, b.addr + times * (b.addr - a.addr)))
-        for a, b in zip(one.sg, other.sg, strict=True)
-        if (a.length, a.lkey) == (b.length, b.lkey)
-    ]
+    sg = [replace(b, addr=max(0, b.addr + times * (b.addr - a.addr)))
+          for a, b in zip(one.sg, other.sg, strict=True)
+          if (a.length, a.lkey) == (b.length, b.lkey)]  # fmt: skip
     fields: CallArguments = {"wr_id": wr_id, "sg": sg}
     if isinstance(other, SendWR):
         shift = other.remote_addr - one.remote_addr
@@ -178,12 +174,8 @@ def _ring(case: Case, qp: QueuePair) -> list[str]:
     return [commands.post_send(case, qp, SendWR(WROpcode.RDMA_WRITE), wr_id=None)]
 
 
-_LIMITS = {
-    "send-sges": ("max_send_sge", "create_qp"),
-    "recv-sges": ("max_recv_sge", "create_qp"),
-    "srq-sges": ("max_sge", "create_srq"),
-    "read-sges": ("max_sge_rd", ""),
-}
+_LIMITS = {"send-sges": ("max_send_sge", "create_qp"), "recv-sges": ("max_recv_sge", "create_qp"),
+           "srq-sges": ("max_sge", "create_srq"), "read-sges": ("max_sge_rd", "")}  # fmt: skip
 
 
 @check("too-many-sges", verbs=(*posting_calls.SENDING, *posting_calls.RECEIVING))
@@ -196,11 +188,8 @@ def too_many_sges(case: Case, call: Call) -> Finding:
     bad = attempt.left[:1] if attempt is not None else []
     name = "".join(f" for {fmt.wr(posting_calls.id_of(wr))}" for wr in bad)
     whose = f"{maker} fixed {limit}" if maker else f"{limit} is a number of the device"
-    return fail(
-        fact(f"{call.verb} was refused{name}: {call.message}", call.event),
-        fact(whose),
-        cure=_too_many_sges_cure(case, attempt, limit),
-    )
+    return fail(fact(f"{call.verb} was refused{name}: {call.message}", call.event), fact(whose),
+                cure=_too_many_sges_cure(case, attempt, limit))  # fmt: skip
 
 
 def _too_many_sges_cure(case: Case, attempt: posting_calls.Attempt | None, limit: str) -> Fix:
@@ -318,8 +307,6 @@ def _inline_opcode_cure(case: Case, lists: list[CallArguments]) -> Fix:
     first = next((n for n, wr in enumerate(lists) if _is_bad(wr)), None)
     if call is None or call.invocation is None or first is None:
         return Fix(program="do not set INLINE on requests that write to the local buffer")
-    posted = [
-        {**wr, "flags": int(wr["flags"]) & ~int(SendFlags.INLINE)} if _is_bad(wr) else wr
-        for wr in lists[first:]
-    ]
+    posted = [{**wr, "flags": int(wr["flags"]) & ~int(SendFlags.INLINE)} if _is_bad(wr) else wr
+              for wr in lists[first:]]  # fmt: skip
     return Fix([memory_fixes.rephrased(case, call.invocation, wr=posted)])

@@ -106,12 +106,8 @@ def sqd(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
 
 def _is_stalled(case: Case, qp: QueuePair) -> bool:
     """Whether the QP could send, and is not queued for the port."""
-    return (
-        not case.profile.resumes_after_sqd
-        and not qp.queued
-        and held(case) is None
-        and requester.next_wqe(qp) is not None
-    )
+    return (not case.profile.resumes_after_sqd and not qp.queued and held(case) is None
+            and requester.next_wqe(qp) is not None)  # fmt: skip
 
 
 @check("sqe")

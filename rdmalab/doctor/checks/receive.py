@@ -94,9 +94,22 @@ def write_no_signal(case: Case) -> Finding:
         done, peer = undelivered.done_by_peer(case, qp), peer_of(case.world, qp)
         writes = [each for each in done if _is_write(each) or _reaches_idle(case, qp, each)]
         sent = [each for each in done if each.takes_receive]
-        if writes and not sent and peer is not None and undelivered.is_quiet(case, qp):
+        if (
+            writes
+            and not (sent or peer is None or _is_followed(case, peer, writes[-1]))
+            and undelivered.is_quiet(case, qp)
+        ):
             return _waits_for_completion(case, qp, peer, writes[-1])
     return ok("no program waits for a plain WRITE of the peer") if listening else NA
+
+
+def _is_followed(case: Case, peer: QueuePair, done: Done) -> bool:
+    """Whether a thread that did not post a request has still to post on its queue pair."""
+    posted = case.log.event_of(Kind.SEND_POSTED, peer.thing, done.wqe.serial)
+    who = case.log.asked(posted)[1] if posted is not None else ""
+    end = {(peer.node, peer.number)}
+    return any(thread_waits.is_to_post(case, each, end) and case.names.of(each.thing) != who
+               for each in programs_of(case.world))  # fmt: skip
 
 
 def _reaches_idle(case: Case, qp: QueuePair, done: Done) -> bool:

@@ -83,22 +83,16 @@ def _no_depth(_case: Case, _wqe: SendWqe, _qp: QueuePair, _peer: QueuePair) -> s
 
 def _too_deep(case: Case, _wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> str:
     ours, theirs = qp.attr.max_rd_atomic, peer.attr.max_dest_rd_atomic
-    return (
-        f"max_dest_rd_atomic={theirs} of {case.qp_name(peer)} is less than "
-        f"max_rd_atomic={ours} of {case.qp_name(qp)}"
-    )
+    return (f"max_dest_rd_atomic={theirs} of {case.qp_name(peer)} is less than "
+            f"max_rd_atomic={ours} of {case.qp_name(qp)}")  # fmt: skip
 
 
 def _unaligned(_case: Case, wqe: SendWqe, _qp: QueuePair, _peer: QueuePair) -> str:
     return f"remote_addr {wqe.wr.remote_addr:#x} is no multiple of {ATOMIC_BYTES}"
 
 
-_DENIAL_TEXTS: dict[str, Tell] = {
-    "not-enabled": _not_enabled,
-    "no-depth": _no_depth,
-    "too-deep": _too_deep,
-    "unaligned": _unaligned,
-}
+_DENIAL_TEXTS: dict[str, Tell] = {"not-enabled": _not_enabled, "no-depth": _no_depth,
+                                  "too-deep": _too_deep, "unaligned": _unaligned}  # fmt: skip
 
 
 # --------------------------------------------------------------------------- what would do
@@ -142,12 +136,8 @@ def _after_reset(
     return [*memory_fixes.ready_to_send(case, qp, ours, theirs), *again]
 
 
-_CURES: dict[str, Lines] = {
-    "not-enabled": _allow,
-    "no-depth": _serve,
-    "too-deep": _ask_less,
-    "unaligned": _align,
-}
+_CURES: dict[str, Lines] = {"not-enabled": _allow, "no-depth": _serve, "too-deep": _ask_less,
+                            "unaligned": _align}  # fmt: skip
 
 
 @check("rem-access")

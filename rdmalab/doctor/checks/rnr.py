@@ -148,7 +148,7 @@ def _misdirected(
     if qp is not None:
         again = commands.again(case, qp, wqe.wr, meant, after_reset=False, **changed)
     return fail(
-        fact(f"it was posted to {name}, which has no receive; {right} has one", send.posted),
+        fact(f"it was sent to {name}, which has no receive; {right} has one", send.posted),
         *(fact(f"{target.node} dropped it", row.event) for row in came[-1:]),
         fact(f"{name} has number {target.number:#x} on {target.node}, "
              f"{right} {meant.number:#x} on {meant.node}"),
@@ -245,12 +245,8 @@ def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
     answer = f"{call.verb} returned {errno_name(call.errno)}: {call.message}"
     made = case.log.created(qp.thing)
     lines = [commands.post_recv(case, qp, wr) for wr in wrs]
-    return fail(
-        fact(f"{case.qp_name(qp)} was made with srq={srq}", made),
-        fact(answer, call.event),
-        cure=Fix(lines) if lines else None,
-        since=call.event,
-    )
+    return fail(fact(f"{case.qp_name(qp)} was made with srq={srq}", made), fact(answer, call.event),
+                cure=Fix(lines) if lines else None, since=call.event)  # fmt: skip
 
 
 def _no_receive(case: Case, peer: QueuePair) -> Evidence:
@@ -326,12 +322,9 @@ def _waiting(case: Case, queue: Queue, thing: Thing, event: int) -> int:
     """Number of receives that waited in that event: now, less what came and went since."""
     now = len(queue.rq.wqes if isinstance(queue, QueuePair) else queue.wqes)
     shared = thing.number if thing.noun is Noun.SRQ else 0
-    taken = sum(
-        event_of(r) > event
-        and rec.recv_wqe_of(r).srq == shared
-        and (shared > 0 or object_of(r) == thing.number)
-        for r in case.log.of(Kind.RECV_TAKEN, thing.node)
-    )
+    taken = sum(event_of(r) > event and rec.recv_wqe_of(r).srq == shared
+                and (shared > 0 or object_of(r) == thing.number)
+                for r in case.log.of(Kind.RECV_TAKEN, thing.node))  # fmt: skip
     posted = sum(event_of(r) > event for r in case.log.about(post_kind(thing), thing))
     return int(now + taken - posted)
 

@@ -34,12 +34,9 @@ def srq_stolen(case: Case, receive: Receive) -> Finding:
 
 def _refused(case: Case, qp: QueuePair, since: int) -> int | None:
     """The event in which it had no receive for a message that still waits."""
-    found = [
-        event_of(r)
-        for kind in (Kind.REQUEST_REFUSED, Kind.PACKET_DROPPED)
-        for r in case.log.about(kind, qp.thing)
-        if reason_of(r) == "no-receive" and event_of(r) > since
-    ]
+    found = [event_of(r) for kind in (Kind.REQUEST_REFUSED, Kind.PACKET_DROPPED)
+             for r in case.log.about(kind, qp.thing)
+             if reason_of(r) == "no-receive" and event_of(r) > since]  # fmt: skip
     taken = case.log.about(Kind.RECV_TAKEN, qp.thing)
     return found[0] if found and not any(event_of(r) > found[-1] for r in taken) else None
 
@@ -53,11 +50,11 @@ def _srq_stolen_cure(case: Case, receive: Receive, qp: QueuePair) -> Fix | None:
 
 
 class Limit(NamedTuple):
-    """The SRQ_LIMIT_REACHED event. value: the armed srq_limit; taken: whether a program read it."""
+    """The SRQ_LIMIT_REACHED event. value: the armed srq_limit; heeded: what followed, in words."""
 
     event: int
     value: int
-    taken: bool
+    heeded: str
 
 
 @check("srq-empty-limit", found=receivers.refused)
@@ -80,34 +77,42 @@ def srq_empty_limit(case: Case, found: Refused) -> Finding:
 
 def _limit(case: Case, found: Refused) -> Limit | None:
     """The last time that SRQ_LIMIT_REACHED was raised."""
-    raised = [
-        event_of(r)
-        for r in case.log.about(Kind.ASYNC_RAISED, found.thing)
-        if rec.async_event_of(r) is AsyncEvent.SRQ_LIMIT_REACHED
-    ]
+    raised = [event_of(r) for r in case.log.about(Kind.ASYNC_RAISED, found.thing)
+              if rec.async_event_of(r) is AsyncEvent.SRQ_LIMIT_REACHED]  # fmt: skip
     if not raised or raised[-1] > found.events[-1]:
         return None
     settings = case.log.about(Kind.SRQ_SET, found.thing)
-    armed = [record for record in settings if rec.srq_field_of(record) == "srq_limit"]
-    pending = (AsyncEvent.SRQ_LIMIT_REACHED, found.srq.number)
-    waits = pending in case.world.nodes[found.srq.node].async_events
-    return Limit(raised[-1], rec.srq_value_of(armed[-1]) if armed else 0, taken=not waits)
+    armed = [r for r in settings if rec.srq_field_of(r) == "srq_limit"]
+    again = any(event_of(r) > raised[-1] and rec.srq_value_of(r) for r in armed)
+    heeded = _heeded(case, found, raised[-1], again=again)
+    return Limit(raised[-1], rec.srq_value_of(armed[-1]) if armed else 0, heeded)
+
+
+def _heeded(case: Case, found: Refused, raised: int, *, again: bool) -> str:
+    """`B.refill posted 2 receives since`, or that no program read the event."""
+    unread = case.world.nodes[found.srq.node].async_events
+    if (AsyncEvent.SRQ_LIMIT_REACHED, found.srq.number) in unread:
+        return "no program read it"
+    posts = [r for r in case.log.about(Kind.SRQ_POSTED, found.thing)
+             if raised < event_of(r) < found.events[0]]  # fmt: skip
+    if not posts:
+        return "a program read it, and posted nothing"
+    unarmed = "" if again else "; no modify_srq armed it again"
+    who = case.log.asked(event_of(posts[0]))[1] or "a call"
+    return f"{who} posted {fmt.count(len(posts), 'receive')} since{unarmed}"
 
 
 def _warned(name: str, limit: Limit | None) -> list[Evidence]:
     if limit is None:
         return []
-    end = "a program read it, and posted nothing" if limit.taken else "no program read it"
-    return [fact(f"SRQ_LIMIT_REACHED was raised for {name}: {end}", limit.event)]
+    return [fact(f"SRQ_LIMIT_REACHED was raised for {name}: {limit.heeded}", limit.event)]
 
 
 def _last(case: Case, found: Refused, name: str) -> list[Evidence]:
     """Evidence of the queue pair that took the last receive; empty if none is kept."""
-    taken = [
-        r
-        for r in case.log.of(Kind.RECV_TAKEN, found.srq.node)
-        if rec.recv_wqe_of(r).srq == found.srq.number and event_of(r) < found.events[0]
-    ]
+    taken = [r for r in case.log.of(Kind.RECV_TAKEN, found.srq.node)
+             if rec.recv_wqe_of(r).srq == found.srq.number
+             and event_of(r) < found.events[0]]  # fmt: skip
     if not taken:
         return []
     taker = case.name(Noun.QP, node_of(taken[-1]), object_of(taken[-1]))
@@ -156,7 +161,7 @@ def xrc_srqn(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
         return ok("it was refused for another reason")
     return fail(
         fact(f"it names remote_srqn={wqe.wr.remote_srqn:#x}", send.posted),
-        fact(f"{case.qp_name(peer)} refused it: its domain has no such SRQ", naks[-1]),
+        fact(f"{case.qp_name(peer)} refused it: {_of_domain(case, peer, wqe)}", naks[-1]),
         *_known(case, peer),
         cure=_xrc_srqn_cure(case, qp, peer, wqe),
     )
@@ -167,6 +172,15 @@ def _srqs(case: Case, peer: QueuePair) -> list[SharedReceiveQueue]:
     hca = case.world.nodes[peer.node]
     found = [srq for srq in hca.srqs.items.values() if named_srq(hca, peer, srq.number) is srq]
     return sorted(found, key=lambda srq: not srq.wqes)
+
+
+def _of_domain(case: Case, peer: QueuePair, wqe: SendWqe) -> str:
+    """Whose the number is: of an SRQ in another domain, or of none."""
+    srq = case.world.nodes[peer.node].srqs.items.get(wqe.wr.remote_srqn)
+    if srq is None or not srq.xrcd:
+        return "its domain has no such SRQ"
+    theirs, ours = (case.name(Noun.XRCD, peer.node, number) for number in (srq.xrcd, peer.xrcd))
+    return f"that is {case.names.of(srq.thing)} of {theirs}, and {case.qp_name(peer)} is in {ours}"
 
 
 def _known(case: Case, peer: QueuePair) -> list[Evidence]:
@@ -232,10 +246,8 @@ def _of_send(case: Case, send: Send, found: Refused) -> Finding:
 
 
 def _broke(case: Case, srq: SharedReceiveQueue) -> list[Evidence]:
-    return [
-        fact(f"{case.names.of(srq.thing)} broke", event_of(r))
-        for r in case.log.about(Kind.SRQ_FAILED, srq.thing)[:1]
-    ]
+    return [fact(f"{case.names.of(srq.thing)} broke", event_of(r))
+            for r in case.log.about(Kind.SRQ_FAILED, srq.thing)[:1]]  # fmt: skip
 
 
 def _srq_error_cure(case: Case, found: Refused) -> Fix | None:
@@ -259,11 +271,9 @@ def _srq_error_cure(case: Case, found: Refused) -> Fix | None:
 
 def _restocked(case: Case, name: str, node: str, stuck: list[RecvWqe]) -> str:
     """The line that posts the receives of the broken queue to the new one."""
-    text = [
-        f"wr={{wr_id={wqe.wr.wr_id} "
-        f"sg={','.join(commands.sge_words(case, node, sge) for sge in wqe.wr.sg)}}}"
-        for wqe in stuck
-    ]
+    text = [f"wr={{wr_id={wqe.wr.wr_id} "
+            f"sg={','.join(commands.sge_words(case, node, sge) for sge in wqe.wr.sg)}}}"
+            for wqe in stuck]  # fmt: skip
     return " ".join(["post_srq_recv", name, *text])
 
 
@@ -298,11 +308,8 @@ def srq_qp_err_no_flush(case: Case, receive: Receive) -> Finding:
 
 def _last_event(case: Case, qp: QueuePair) -> Evidence:
     """The event that comes instead of flushes."""
-    raised = [
-        event_of(r)
-        for r in case.log.about(Kind.ASYNC_RAISED, qp.thing)
-        if rec.async_event_of(r) is AsyncEvent.QP_LAST_WQE_REACHED
-    ]
+    raised = [event_of(r) for r in case.log.about(Kind.ASYNC_RAISED, qp.thing)
+              if rec.async_event_of(r) is AsyncEvent.QP_LAST_WQE_REACHED]  # fmt: skip
     if raised:
         return fact("QP_LAST_WQE_REACHED reports that it consumes no more", raised[-1])
     return fact("this device raises no QP_LAST_WQE_REACHED either")

@@ -146,10 +146,8 @@ def retry_exc(send: Send, ending: Ending, qp: QueuePair) -> Finding:
     if ending.status is not WCStatus.RETRY_EXC_ERR:
         return ok("it did not fail for want of an answer")
     rows = send.transmissions
-    tries = [
-        fact(f"{row.text}: {row.fate_text}", row.event)
-        for row in (rows if len(rows) <= SHOWN else [*rows[:2], rows[-1]])
-    ]
+    tries = [fact(f"{row.text}: {row.fate_text}", row.event)
+             for row in (rows if len(rows) <= SHOWN else [*rows[:2], rows[-1]])]  # fmt: skip
     count = f"retry_cnt={qp.attr.retry_cnt} is used up: RETRY_EXC_ERR"
     return fail(*tries, fact(count, ending.event), since=ending.event)
 
@@ -199,8 +197,6 @@ def slow(send: Send, ending: Ending) -> Finding:
         return ok(f"it took {fmt.duration(spent.total_ns)}")
     total, rest = fmt.duration(spent.total_ns), fmt.duration(spent.unloaded_ns)
     advice = next((wait.advice for wait in spent.waits if wait.advice), "")
-    return warn(
-        *(fact(wait.text, wait.event) for wait in spent.waits),
-        fact(f"{total} in all, {rest} without these waits"),
-        cure=Fix(program=advice) if advice else None,
-    )
+    return warn(*(fact(wait.text, wait.event) for wait in spent.waits),
+                fact(f"{total} in all, {rest} without these waits"),
+                cure=Fix(program=advice) if advice else None)  # fmt: skip

@@ -53,11 +53,8 @@ def _key(miss: messages.Miss) -> int:
 
 def _changed(case: Case, target: QueuePair, event: int) -> list[Evidence]:
     """The event in which the target got the key that it has."""
-    found = [
-        event_of(r)
-        for r in case.log.about(Kind.ATTRIBUTES_SET, target.thing)
-        if int(rec.attr_mask_of(r)) & Attr.QKEY and event_of(r) < event
-    ]
+    found = [event_of(r) for r in case.log.about(Kind.ATTRIBUTES_SET, target.thing)
+             if int(rec.attr_mask_of(r)) & Attr.QKEY and event_of(r) < event]  # fmt: skip
     return [fact(f"{case.qp_name(target)} was given its Q_Key", found[-1])] if found else []
 
 
@@ -180,12 +177,9 @@ def ud_too_long(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueueP
         return ok(f"it has {length} bytes, the MTU is {mtu}")
     if send.transmissions:
         return ok("it left in a packet")
-    return fail(
-        fact(f"it has {length} bytes, and the port's MTU is {mtu}", send.posted),
-        fact(f"it ended with {ending.status.name}, and no packet left", ending.event),
-        cure=_ud_too_long_cure(case, qp, wqe, mtu),
-        since=send.posted,
-    )
+    return fail(fact(f"it has {length} bytes, and the port's MTU is {mtu}", send.posted),
+                fact(f"it ended with {ending.status.name}, and no packet left", ending.event),
+                cure=_ud_too_long_cure(case, qp, wqe, mtu), since=send.posted)  # fmt: skip
 
 
 def _ud_too_long_cure(case: Case, qp: QueuePair, wqe: SendWqe, mtu: int) -> Fix:
@@ -330,12 +324,8 @@ def _of_send(
 
 def _meant(case: Case, wqe: SendWqe) -> QueuePair | None:
     """Queue pair that may have been meant: the Q_Key fits; preferably in another group."""
-    found = [
-        qp
-        for node in case.world.nodes
-        if node != case.node
-        for qp in receivers.listeners(case.world, node, wqe.wr.remote_qkey)
-    ]
+    found = [qp for node in case.world.nodes if node != case.node
+             for qp in receivers.listeners(case.world, node, wqe.wr.remote_qkey)]  # fmt: skip
     nodes = case.world.nodes
     return min(found, key=lambda qp: (not groups_of(nodes[qp.node], qp), not qp.source.wqes),
                default=None)  # fmt: skip

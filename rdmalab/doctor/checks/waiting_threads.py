@@ -64,9 +64,11 @@ def _circle(waits: ThreadWait, before: list[ThreadWait]) -> list[ThreadWait]:
 
 
 def _on_queues(case: Case) -> ThreadWait | None:
-    """The wait of a thread for a completion."""
+    """The wait of a thread for a completion; None where its condition is about bytes."""
     waits = thread_wait(case)
-    return waits if waits is not None and waits.cqs else None
+    if waits is None or watched(case.session, waits.program.line.question) is not None:
+        return None
+    return waits if waits.cqs else None
 
 
 @check("nothing-outstanding", waits=_on_queues)
@@ -75,12 +77,14 @@ def nothing_outstanding(case: Case, waits: ThreadWait) -> Finding:
     cqs = [case.world.find(thing, CompletionQueue) for thing in waits.cqs]
     if any(cq.cqes for cq in cqs):
         return ok("a completion is on a queue that it looks at")
+    if waits.unposted or waits.silent or waits.refuted:
+        return ok("it waits for a request that was not posted, was not signaled, or has failed")
     if waits.outstanding:
         return ok(f"{case.qp_name(waits.outstanding[0])} has work outstanding")
     evidence = [_last_post(case, qp) for qp in waits.feeding[:3]]
     names = " and ".join(case.names.of(thing) for thing in waits.cqs)
     advice = f"post a signaled send or a receive that completes on {names}, then poll"
-    if waits.took_the_last:
+    if waits.took_the_last and not waits.serves:
         evidence, advice = [*waits.own_poll(), *evidence], waits.one_poll_each()
     return (wait if waits.serves else fail)(
         *(evidence or [fact(f"no queue pair completes on {names}")]), waits.words(),
@@ -98,8 +102,11 @@ def _last_post(case: Case, qp: QueuePair) -> Evidence:
         name = f"{name} and {case.names.of(srq)}"
         posts += case.log.about(Kind.SRQ_POSTED, srq)
     if not posts:
-        since = f" since event {case.log.begins}" if case.log.begins else ""
-        return fact(f"nothing was posted on {name}{since}")
+        older = qp.sq.posted + qp.source.posted
+        if older:  # the log no longer has them
+            before = f"before event {case.log.begins}, where the log begins"
+            return fact(f"{fmt.count(older, 'work request')} posted on {name}, all {before}")
+        return fact(f"nothing was posted on {name}")
     over = "" if qp.comp.serial < qp.sq.posted or qp.source.wqes else ", none outstanding"
     many = fmt.count(len(posts), "work request")
     return fact(f"{many} posted on {name}{over}; the last one here", max(map(event_of, posts)))
@@ -115,14 +122,18 @@ def silent_peer(case: Case, waits: ThreadWait) -> Finding:
         return ok("no receive of it waits for a message")
     qp = next((qp for qp in listening if undelivered.is_quiet(case, qp)), None)
     peer = peer_of(case.world, qp) if qp is not None else None
-    if qp is None or peer is None:
+    end = {(peer.node, peer.number)} if peer is not None else set()
+    later = any(thread_waits.is_to_post(case, each, end) for each in waits.providers)
+    if qp is None or peer is None or later:
         return ok("its peer may still send")
     receives = fmt.count(len(qp.source.wqes), "receive")
     length = qp.source.wqes[0].length
     lines = [some_message(case, peer, length)] if peer.state is QPState.RTS else []
+    sends = peer.sq.posted or case.log.about(Kind.SEND_POSTED, peer.thing)
+    sent = _last_post(case, peer) if sends else fact(f"{case.qp_name(peer)} has sent nothing")
     return (wait if waits.serves else fail)(
         fact(f"{receives} posted on {case.qp_name(qp)}, and no message has come for it"),
-        _last_post(case, peer), waits.words(), *thread_waits.unread_events(case),
+        sent, waits.words(), *thread_waits.unread_events(case),
         cure=Fix(lines) if lines else None, since=waits.since(),
     )  # fmt: skip
 
@@ -131,18 +142,20 @@ def silent_peer(case: Case, waits: ThreadWait) -> Finding:
 def condition_false(case: Case, waits: ThreadWait) -> Finding:
     """FAIL of a thread that waits at rest for a condition that is false."""
     question = waits.program.line.question
-    if question is None or waits.program.state is not ProgramState.WAITING:
+    unposted = waits.unposted
+    if question is None or not (waits.program.state is ProgramState.WAITING or unposted):
         return NA
     for thing in case.log.component_of(waits.thing):
         if thing.noun is Noun.QP and waits_without_limit(case.world.find(thing, QueuePair)):
             return ok(f"{case.names.of(thing)} retries a request, and what follows it waits")
-    values = [
-        fact(f"{render(asked_fact)} is {_value(case.session.ask(asked_fact))}")
-        for asked_fact in facts(question)
-    ]
+    values = [fact(f"{render(asked_fact)} is {_value(case.session.ask(asked_fact))}")
+              for asked_fact in facts(question)]  # fmt: skip
     change = f"let a message, a call or a thread make {render(question)} true"
+    if unposted:
+        change = "wait for the wr_id of a request that is posted"
     return fail(
-        *values, *_written_by(case, question), *thread_waits.unread_events(case), waits.words(),
+        *unposted, *values, *_written_by(case, question), *thread_waits.unread_events(case),
+        waits.words(),
         cure=Fix(program=f"{change}, or do not wait for it in {waits.name}"), since=waits.since(),
     )  # fmt: skip
 
@@ -157,14 +170,27 @@ def _written_by(case: Case, question: Node) -> list[Evidence]:
     host = [event for r in log.of(Kind.HOST_WROTE, node)
             if (event := event_of(r)) > since and meet([piece], [piece_of(r)])][-1:]  # fmt: skip
     if came is None:
-        return [fact(f"{log.who(event)} wrote {where}", event) for event in host]
+        return [*(fact(f"{log.who(event)} wrote {where}", event) for event in host),
+                *_beside(case, node, piece)]  # fmt: skip
     own = [each.event for each in written_over(log, node) if each.came == came][-1:]
     under_way = "had written them while that was under way"
-    return [
-        fact(f"{name_of(case.names, came.message.subject)} wrote {where}", came.event),
-        *(fact(f"{log.who(event)} {under_way}", event) for event in own),
-        *(fact(f"{log.who(event)} wrote them again", event) for event in host),
-    ]
+    return [fact(f"{name_of(case.names, came.message.subject)} wrote {where}", came.event),
+            *(fact(f"{log.who(event)} {under_way}", event) for event in own),
+            *(fact(f"{log.who(event)} wrote them again", event) for event in host)]  # fmt: skip
+
+
+def _beside(case: Case, node: str, piece: Piece) -> list[Evidence]:
+    """Evidence on the last message that wrote other bytes of the region."""
+    regions = [(mr.addr, mr.length) for mr in case.world.nodes[node].mrs.items.values()
+               if mr.addr <= piece[0] < mr.addr + mr.length]  # fmt: skip
+    wrote = [r for r in case.log.of(Kind.MEMORY_WRITTEN, node) if meet(regions, [piece_of(r)])]
+    other = piece_of(wrote[-1]) if wrote else piece
+    came = last_arrival(case.log, node, other)
+    if came is None:
+        return []
+    name, there = name_of(case.names, came.message.subject), words_for(case.session, node, other)
+    return [fact(f"no message wrote {words_for(case.session, node, piece)}; {name} wrote {there}",
+                 came.event)]  # fmt: skip
 
 
 def _value(value: object) -> str:

@@ -73,7 +73,7 @@ def _proved(session: Session, cure: Fix, asked: Case) -> Fix:
 
 def _measure(asked: Case, subject: Subject) -> Subject:
     """The subject that a fix must repair: the work or thread asked about, else the cause's."""
-    if asked.program is not None and asked.asked:
+    if (asked.program is not None or asked.call is not None) and asked.asked:
         return asked.subject
     work = asked.asked and asked.subject.sort in (Sort.SEND, Sort.RECV)
     posted = asked.subject.serial >= 0 or subject.sort is Sort.CALL
@@ -102,7 +102,7 @@ def _with_flushed(cure: Fix, asked: Case) -> list[Fix]:
 def _leaving_out(cure: Fix, more: list[str], left: list[SendWR]) -> Fix:
     """A fix with more lines; its note names what was flushed and is not among them."""
     names = fmt.listed([fmt.wr(wr.wr_id) for wr in left], _MOST_NAMED)
-    text = f"flushed sends that it does not post again: {names}" if left else ""
+    text = f"sends that it does not post again: {names}" if left else ""
     return Fix([*cure.lines, *more], note="; ".join(filter(None, (cure.note, text))))
 
 
@@ -115,7 +115,8 @@ def _candidates(report: Report, asked: Subject) -> list[_Candidate]:
     """
     roots = _with_cure(report.causes)
     if not roots:
-        beside = _with_cure((*report.stations, *report.warnings, *report.waits))
+        beside = _with_cure([*report.stations, *(() if report.causes else
+                                                 (*report.warnings, *report.waits))])  # fmt: skip
         return [(cure, cause.subject, cause.check.slug) for cause, cure in beside]
     (first, cure), *others = roots[:MOST_CURES]
     if first is not report.causes[0]:

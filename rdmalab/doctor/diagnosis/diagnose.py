@@ -10,7 +10,7 @@ from pkgutil import iter_modules
 from rdmalab.doctor import answers, checks
 from rdmalab.doctor.case import Case, Log, Session, Sort, Subject
 from rdmalab.doctor.check import Check, ChecklistSection, Finding, Verdict
-from rdmalab.doctor.diagnosis.related_subjects import sources_of
+from rdmalab.doctor.diagnosis.related_subjects import is_early, sources_of
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.fixes.refused_calls import OF_STATES, by_rule
@@ -58,11 +58,8 @@ class Diagnosis:
 
     def causes(self, verdict: Verdict) -> list[Cause]:
         """Those with this verdict, in the order of the checklist."""
-        return [
-            Cause(check, finding, self.case.subject, self.name)
-            for check, finding in self.findings
-            if finding.verdict is verdict
-        ]
+        return [Cause(check, finding, self.case.subject, self.name)
+                for check, finding in self.findings if finding.verdict is verdict]  # fmt: skip
 
     @property
     def ruled_out(self) -> list[str]:
@@ -89,10 +86,8 @@ def followed(
         story[subject] = number
         receives = subject.sort in (Sort.RECV, Sort.BYTES)
         waiting.extend((each, number, receives) for each in sources_of(found[subject].case))
-    return [
-        [found[subject] for subject in found if story[subject] == number]
-        for number in dict.fromkeys(story.values())
-    ]
+    return [[found[subject] for subject in found if story[subject] == number]
+            for number in dict.fromkeys(story.values())]  # fmt: skip
 
 
 def _join(story: dict[Subject, int], one: int, other: int) -> None:
@@ -250,12 +245,8 @@ def _chain(story: Sequence[Diagnosis], found: SubjectOutcome) -> tuple[list[Caus
     What came into the world after the failure that the story is about is not its cause.
     """
     last = found.event if found.kind is Status.FAILED and found.event is not None else math.inf
-    causes = [
-        cause
-        for diagnosis in story
-        for cause in diagnosis.causes(Verdict.FAIL)
-        if cause.finding.origin <= last
-    ]
+    causes = [cause for diagnosis in story for cause in diagnosis.causes(Verdict.FAIL)
+              if cause.finding.origin <= last]  # fmt: skip
     late = _followed_refusal(story)
     roots = [c for c in causes if not c.check.row.station and c.subject not in late]
     stations = sorted((cause for cause in causes if cause not in roots),
@@ -265,13 +256,17 @@ def _chain(story: Sequence[Diagnosis], found: SubjectOutcome) -> tuple[list[Caus
 
 
 def _followed_refusal(story: Sequence[Diagnosis]) -> set[Subject]:
-    """Calls that were refused for the state in which an earlier refused call left a thing."""
-    calls = [d for d in story if d.case.call is not None and d.causes(Verdict.FAIL)]
+    """Calls that were refused for the state in which an earlier refused call left a thing.
+
+    A send that a device has in its ring although it refused the call is such a call, too.
+    """
+    failed = [d for d in story if d.causes(Verdict.FAIL)]
+    calls = [d.case.subject for d in failed if d.case.call is not None]
     return {
-        later.case.subject for later in calls for first in calls
-        if later.case.call is not None and later.case.call.refusal in OF_STATES
-        and first.case.subject.thing == later.case.subject.thing
-        and first.case.subject.event < later.case.subject.event
+        later.case.subject for later in failed for first in calls
+        if (later.case.call.refusal in OF_STATES and first.event < later.case.subject.event
+            if later.case.call is not None else is_early(later.case))
+        and first.thing[1:] == later.case.subject.thing[1:]
     }  # fmt: skip
 
 

@@ -18,9 +18,18 @@ from rdmalab.doctor.evidence.posting_calls import OF_THE_QUEUE
 from rdmalab.doctor.evidence.time_spent import TimeSpent
 from rdmalab.doctor.moments.moments import Moment, Why, visit, visit_moment
 from rdmalab.doctor.report.report import TOO_EARLY, Cause, Report, TriedFix
-from rdmalab.repair.commands import post_send
+from rdmalab.hca.qp import QueuePair
+from rdmalab.repair.commands import post_recv, post_send
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.records import Kind, async_event_of, cqe_of, event_of, object_of
+from rdmalab.spec.records import (
+    Kind,
+    async_event_of,
+    cqe_of,
+    event_of,
+    object_of,
+    recv_wqe_of,
+    send_wqe_of,
+)
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.relations import exists
 
@@ -30,6 +39,7 @@ _AGAIN = ("post_recv", "post_srq_recv", "connect", "to_rts", "modify_qp")
 
 _NAME = re.compile(r"\b[A-Z]\.[a-z_]\w*")
 _MADE = re.compile(r"^(?:create|alloc|reg|open|program)\w* (\S+)")
+_POSTS, _MOST_POSTS = (Kind.SEND_POSTED, Kind.RECV_POSTED), 64  # of each queue pair, the newest
 _MOST_POLLS = 64  # of the newest, among which the last of a thread is
 
 
@@ -225,14 +235,14 @@ def _remedy(
         case = Case(session, subject, log_then, asked=True)
         under_way = examination.moment.world is not None
         then = None if under_way else cured(session, examination.report, case)
-        about = [subject, *(cause.subject for cause in examination.report.causes[:1])]
-        same = [_as_posted(Case(session, each, log_then, asked=True)) for each in about]
+        same = _as_posted(case, then.cure.lines if then is not None else [])
         posted = case.work.posted if case.work is not None else None
     if under_way and posted:  # a NAK under way would reach the request of the fix, too
         event = posted - 1
         with visit(log, event) as log_then:
             case = Case(session, subject, log_then, asked=True)
             then = cured(session, examination.report, case)
+            same = _as_posted(case, then.cure.lines if then is not None else [])
     helps = then is not None and then.helps
     if helps:
         return as_at_event(then, event, same)
@@ -279,10 +289,17 @@ def _tried_now(
     return cured(session, examination.report, case) or tried
 
 
-def _as_posted(case: Case) -> str:
-    """The line that posts the same send once more; nothing if it is no send."""
-    qp, wqe = case.qp, case.wqe
-    return post_send(case, qp, wqe.wr) if qp is not None and wqe is not None else ""
+def _as_posted(case: Case, lines: Sequence[str]) -> list[str]:
+    """The lines that post what the queue pairs which these lines name were given before."""
+    found: list[str] = []
+    for name in {line.split()[1] for line in lines if line.startswith(("post_send", "post_recv"))}:
+        thing = case.names.find(name)
+        if thing is not None and case.exists(thing):
+            qp = case.world.find(thing, QueuePair)
+            sent, received = (case.log.about(kind, thing)[-_MOST_POSTS:] for kind in _POSTS)
+            found += [post_send(case, qp, send_wqe_of(r).wr) for r in sent]
+            found += [post_recv(case, qp, recv_wqe_of(r).wr) for r in received]
+    return found
 
 
 def as_at_event(remedy: TriedFix | None, event: int, same: Sequence[str] = ()) -> TriedFix | None:

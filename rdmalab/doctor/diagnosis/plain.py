@@ -76,7 +76,8 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
             and each.report.slug not in _IDLE] or explained  # fmt: skip
     aside = [*_aside(log, loud), *(each for each in explained if each not in loud)]
     explained = sorted((examination for examination in explained if examination not in aside),
-                       key=lambda examination: origin(examination.report.causes[0]))  # fmt: skip
+                       key=lambda each: (_of_unused(log, each), *origin(each.report.causes[0])),
+                       )  # fmt: skip
     _join([each.report for each in explained], [each.report for each in aside])
     return report_of_now(session, log, explained[0], [each.subject for each in explained])
 
@@ -94,6 +95,16 @@ def _join(reports: list[Report], aside: list[Report]) -> None:
 _IDLE = ("nothing-outstanding", "silent-peer")
 
 
+def _of_unused(log: Log, examination: Examination) -> bool:
+    """Whether it is a refused modify_qp of a queue pair that nothing was posted on, or tried to."""
+    if examination.subject.sort is not Sort.CALL:
+        return False
+    thing = Thing(Noun.QP, *examination.subject.thing[1:])
+    refused = {call.verb for call in log.refused() if call.thing == thing[1:]}
+    posted = (kind for kind in (Kind.SEND_POSTED, Kind.RECV_POSTED) if log.about(kind, thing))
+    return refused == {"modify_qp"} and not any(posted)
+
+
 def _is_trouble(session: Session, log: Log, examination: Examination) -> bool:
     """Whether a look without a cause shows a failure that no call ordered."""
     found = examination.report.outcome
@@ -107,22 +118,16 @@ def _aside(log: Log, explained: Sequence[Examination]) -> list[Examination]:
     Those that only their rule explains, or that a program tolerates, are aside where any other
     cause is known.
     """
-    failed = {
-        examination.subject.thing[1:]
-        for examination in explained
-        if examination.subject.sort is not Sort.CALL
-    }
+    failed = {examination.subject.thing[1:] for examination in explained
+              if examination.subject.sort is not Sort.CALL}  # fmt: skip
     calls = [examination for examination in explained if examination.subject.sort is Sort.CALL]
     events = {examination.subject.event for examination in calls}
     tolerated = {c.event for c in log.refused() if c.event in events and c.tolerated}
     light = [examination for examination in explained if examination.report.causes[0].check.is_rule
              or (examination in calls and examination.subject.event in tolerated)]  # fmt: skip
     bare = light if len(light) < len(explained) else []
-    return [
-        examination
-        for examination in calls
-        if examination.subject.thing[1:] in failed or examination in bare
-    ]
+    return [examination for examination in calls
+            if examination.subject.thing[1:] in failed or examination in bare]  # fmt: skip
 
 
 def _silent(
@@ -135,12 +140,8 @@ def _silent(
     qps = (qp for qp in _queue_pairs(session, question) if qp.sq.is_full() is is_full)
     found = [subject for qp in qps for subject in done_unsignaled(log, qp)]
     now = Moment(session.world.event, Why.NOW)
-    return [
-        examination
-        for each in found
-        for examination in looks_at(log, now, [each])
-        if examination.report.causes
-    ]
+    return [examination for each in found for examination in looks_at(log, now, [each])
+            if examination.report.causes]  # fmt: skip
 
 
 def _lost(
@@ -272,11 +273,8 @@ def _well_outcome(session: Session, log: Log, question: Node | None, node: str) 
     text = "is left that failed, was refused," if refused else "has failed, was refused,"
     drains = drained(session, log, subjects(session, log, question))
     also = "; ".join(dict.fromkeys(each.text for each in drains))
-    return SubjectOutcome(
-        Status.WELL,
-        "; ".join(filter(None, (f"nothing {text} or hangs", also))),
-        drains[-1].event if drains else None,
-    )
+    return SubjectOutcome(Status.WELL, "; ".join(filter(None, (f"nothing {text} or hangs", also))),
+                          drains[-1].event if drains else None)  # fmt: skip
 
 
 def well(session: Session, log: Log, question: Node | None) -> Report:
@@ -294,21 +292,12 @@ def well(session: Session, log: Log, question: Node | None) -> Report:
         ]
         for examination in late[:1]:
             return report_of_now(session, log, examination, [examination.subject])
-        warnings += (
-            cause
-            for examination in seen
-            for cause in examination.report.warnings
-            if not _is_idle_receive(cause)
-        )
+        warnings += (cause for examination in seen for cause in examination.report.warnings
+                     if not _is_idle_receive(cause))  # fmt: skip
     aside = _silent(session, log, question, is_full=False)
     aside += _lost(session, log, question, spare=True)
     warnings += (cause for examination in aside for cause in examination.report.causes)
     name = render(question) if isinstance(question, Path) else ""
-    return Report(
-        name,
-        _well_outcome(session, log, question, node),
-        session.world.event,
-        warnings=unique(warnings),
-        looked=looked_at(session, log, node),
-        examples=examples(session, log, node),
-    )
+    return Report(name, _well_outcome(session, log, question, node), session.world.event,
+                  warnings=unique(warnings), looked=looked_at(session, log, node),
+                  examples=examples(session, log, node))  # fmt: skip

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Call, Case, CompletionQueue, QueuePair, SendWqe, Sort, Subject
 from rdmalab.doctor.evidence import posting_calls
+from rdmalab.doctor.evidence.made_good import Repeats
 from rdmalab.doctor.evidence.work_of_queues import (
     failed_before_flush,
     first_failed,
@@ -57,7 +58,7 @@ def _send(case: Case) -> list[Subject]:
         return _refused(case)
     if send is None or qp is None:
         return []
-    found = []
+    found = [_of_call(call) for call in stopped(case, qp)] if is_early(case) else []
     if send.flushed:
         error_cause = qp_error_cause(case)
         if error_cause is not None and posted_in_error(case, error_cause):
@@ -74,6 +75,11 @@ def _send(case: Case) -> list[Subject]:
     ):  # fmt: skip
         found += [s for s in newest_work(case.log, case.peer.thing) if s.sort is Sort.RECV]
     return found if status is WCStatus.SUCCESS else found + _of_peer(case, case.peer)
+
+
+def is_early(case: Case) -> bool:
+    """Whether it lies in the ring of a device that refused its post."""
+    return case.qp is not None and case.subject.serial >= case.qp.sq.posted
 
 
 def _receive(case: Case) -> list[Subject]:
@@ -198,8 +204,12 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
         wrs = [built.wr.wr_id for built in batch.built[:1]] if batch is not None else []
         found += [Subject(Sort.SEND, qp.thing, wr_id=wr_id) for wr_id in wrs]
         found += [_of_call(call) for call in (*stopped(case, qp), *unsent(case, qp))]
-    if not waits.qps:
-        found += [work for cq in waits.cqs for work in _unpolled(case, cq)]
+    for work in (each for cq in waits.cqs for each in _unpolled(case, cq)):
+        its = Case(case.session, work, case.log, asked=True).work
+        posted = its.posted if its is not None else None
+        own = posted is not None and case.log.asked(posted)[1] == waits.name
+        found += [work] if own or not waits.qps else []
+    found += waits.silent + waits.refuted
     named = [t for t in waits.things if t.noun is Noun.QP]
     for qp in (qp for qp in waits.qps if qp.thing in named):
         found += undone(qp) + first_failed(case.log, qp.thing)
@@ -224,11 +234,8 @@ def _unsignaled(case: Case, cqs: Sequence[Thing], qp: QueuePair) -> list[Subject
 def _unpolled(case: Case, cq: Thing) -> list[Subject]:
     """The work of the oldest completion on each other completion queue of a node."""
     others = case.world.nodes[cq.node].cqs.items.items()
-    return [
-        subject_of_cqe(cq.node, other.cqes[0])
-        for n, other in others
-        if n != cq.number and other.cqes
-    ]
+    return [subject_of_cqe(cq.node, other.cqes[0]) for n, other in others
+            if n != cq.number and other.cqes]  # fmt: skip
 
 
 def _writers(case: Case) -> list[Subject]:
@@ -293,15 +300,10 @@ def _queue_pair(case: Case) -> list[Subject]:
     return own + _of_peer(case, case.peer)
 
 
-_OF: dict[Sort, Callable[[Case], list[Subject]]] = {
-    Sort.SEND: _send,
-    Sort.RECV: _receive,
-    Sort.CALL: _call,
-    Sort.PROGRAM: _program,
-    Sort.CQ: _cq,
-    Sort.QP: _queue_pair,
-    Sort.BYTES: for_bytes,
-}
+_OF: dict[Sort, Callable[[Case], list[Subject]]] = {Sort.SEND: _send, Sort.RECV: _receive,
+                                                    Sort.CALL: _call, Sort.PROGRAM: _program,
+                                                    Sort.CQ: _cq, Sort.QP: _queue_pair,
+                                                    Sort.BYTES: for_bytes}  # fmt: skip
 
 
 def talkers(case: Case, qp: QueuePair) -> list[QueuePair]:
@@ -330,12 +332,10 @@ def newest(case: Case, qp: QueuePair) -> list[Subject]:
 
 
 def unsent(case: Case, qp: QueuePair) -> list[Call]:
-    """The last post of a queue pair that was refused, if none was accepted since."""
+    """The last post of a queue pair that was refused, if its requests were not posted since."""
     mine = (qp.node, qp.number)
     refused = [c for c in case.log.refused() if c.thing == mine and c.verb in posting_calls.SENDING]
-    posts = case.log.about(Kind.SEND_POSTED, qp.thing)
-    newest = event_of(posts[-1]) if posts else -1
-    return [call for call in refused[-1:] if call.event >= newest]  # a part of its list is posted
+    return [call for call in refused[-1:] if not Repeats(case.log, refused).has(call)]
 
 
 def stopped(case: Case, qp: QueuePair) -> list[Call]:

@@ -89,9 +89,14 @@ def leave_out_others(world: World, component: Component) -> None:
 def last_change(history: History, component: Component) -> int | None:
     """The event of the first snapshot that shows a component as it is now; None if it was ever so.
 
-    None as well where no snapshot differs from the next one.
+    None as well where no snapshot differs from the next one. The present event where something has
+    happened since the last snapshot.
     """
     snapshots = history.branch.snapshots
+    places = {thing[1:] for thing in component if thing.noun in (Noun.QP, Noun.PROGRAM)}
+    for record in history.world.trace.since(snapshots[-1].records) if snapshots else ():
+        if kind_of(record) not in _IDLE_KINDS and (node_of(record), object_of(record)) in places:
+            return history.world.event
     keys = [(t.node, str(t.noun), t.number) for t in component if t.noun in (Noun.QP, Noun.PROGRAM)]
     for before, after in zip(snapshots[-2::-1], snapshots[:0:-1], strict=True):
         if any(before.images.get(key) != after.images.get(key) for key in keys):

@@ -271,10 +271,8 @@ class Log:
             found = self.whole.completion(kind, work)
             return found if found is None or rec.event_of(found) <= self.event else None
         if kind not in self._of_work:
-            self._of_work[kind] = {
-                work_of(rec.node_of(record), rec.cqe_of(record)): record
-                for record in self._own(kind)
-            }
+            self._of_work[kind] = {work_of(rec.node_of(record), rec.cqe_of(record)): record
+                                   for record in self._own(kind)}  # fmt: skip
         older = self.before.completion(kind, work) if self.before is not None else None
         return self._of_work[kind].get(work, older)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rdmalab.command import Invocation, New, Noun, Ref, Thing
 from rdmalab.doctor.evidence.log import Call, Log
-from rdmalab.doctor.evidence.posting_calls import closed_by
+from rdmalab.doctor.evidence.posting_calls import POSTS_OF, attempt, closed_by, id_of
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.evidence.work_of_queues import undone
 from rdmalab.session.session import Session
@@ -89,12 +89,17 @@ class Repeats:
     def has(self, call: Call) -> bool:
         """Whether the same was asked of the same thing, or under the same name, and done.
 
-        Of a batch: whether all its work requests were posted since, not whether another was.
+        Of a list or a batch: whether all its work requests were posted since, not another one.
         """
         if (batch := closed_by(self._log, call)) is not None:
             posts = self._log.about(Kind.SEND_POSTED, batch.thing)
             since = {rec.send_wqe_of(r).wr.wr_id for r in posts if rec.event_of(r) > call.event}
             return {built.wr.wr_id for built in batch.built} <= since
+        handed = attempt(self._log, call) if call.event >= self._log.begins else None
+        if handed is not None:
+            posts = self._log.of(POSTS_OF[call.verb], *call.thing)
+            since = {rec.wqe_of(r).wr.wr_id for r in posts if rec.event_of(r) > call.event}
+            return {id_of(wr) for wr in handed.left} <= since
         invocation = call.invocation
         if invocation is not None and self._newest.get(_key(invocation), -1) > call.event:
             return True

@@ -238,13 +238,5 @@ def _object(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
     return SubjectOutcome(Status.WELL, text, log.created(thing))
 
 
-_OF = {
-    Sort.SEND: _send,
-    Sort.RECV: _receive,
-    Sort.CALL: _call,
-    Sort.PROGRAM: _program,
-    Sort.CQ: _cq,
-    Sort.QP: _qp,
-    Sort.BYTES: _bytes,
-    Sort.OBJECT: _object,
-}
+_OF = {Sort.SEND: _send, Sort.RECV: _receive, Sort.CALL: _call, Sort.PROGRAM: _program,
+       Sort.CQ: _cq, Sort.QP: _qp, Sort.BYTES: _bytes, Sort.OBJECT: _object}  # fmt: skip

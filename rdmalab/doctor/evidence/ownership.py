@@ -166,14 +166,11 @@ def _ended(kind: Kind, record: Record) -> tuple[_Key, int]:
 def overwrites(log: Log, node: str) -> list[Overwrite]:
     """Writes of the program into bytes that the adapter owned, oldest first."""
     wrote = log.of(Kind.HOST_WROTE, node)[-MOST_WRITES:]
-    found = [
-        Overwrite(sink, rec.event_of(record), piece)
-        for sink in (sinks(log, node) if wrote else ())
-        for record in wrote
-        if sink.posted < rec.event_of(record)
-        and (sink.ended is None or rec.event_of(record) < sink.ended)
-        for piece in meet(sink.pieces, [piece_of(record)])[:1]
-    ]
+    found = [Overwrite(sink, rec.event_of(record), piece)
+             for sink in (sinks(log, node) if wrote else ()) for record in wrote
+             if sink.posted < rec.event_of(record)
+             and (sink.ended is None or rec.event_of(record) < sink.ended)
+             for piece in meet(sink.pieces, [piece_of(record)])[:1]]  # fmt: skip
     return sorted(found, key=lambda each: each.event)
 
 
@@ -233,16 +230,11 @@ def _carrying(
 def overtakes(log: Log, node: str) -> list[Overtake]:
     """Sends of a node that do not wait for a READ which fills what they send, oldest first."""
     reads = [sink for sink in sinks(log, node) if sink.subject.sort is Sort.SEND]
-    found = [
-        overtake
-        for each in (requests(log, node) if reads else ())
-        if isinstance(each.wqe, SendWqe)
-        and (source := gathered(log.session.world.nodes[node], each.wqe))
-        for read in reads
-        if _is_not_awaited(read, each, each.wqe)
-        for piece in meet(source, read.pieces)[:1]
-        for overtake in _overtaking(log, read, each, each.wqe, piece)
-    ]
+    found = [overtake for each in (requests(log, node) if reads else ())
+             if isinstance(each.wqe, SendWqe)
+             and (source := gathered(log.session.world.nodes[node], each.wqe)) for read in reads
+             if _is_not_awaited(read, each, each.wqe) for piece in meet(source, read.pieces)[:1]
+             for overtake in _overtaking(log, read, each, each.wqe, piece)]  # fmt: skip
     return sorted(found, key=lambda overtake: overtake.send.posted)
 
 
@@ -304,13 +296,10 @@ def filled_twice(log: Log, node: str) -> list[Twice]:
     """Requests that filled the bytes of another before the program had polled that one."""
     filled = sorted((s for s in sinks(log, node) if s.filled), key=lambda sink: sink.ended or 0)
     newest = filled[-MOST_WRITES:]
-    return [
-        Twice(first, second, piece)
-        for place, first in enumerate(newest)
-        for second in newest[place + 1 :]
-        if first.polled is None or first.polled > (second.ended or 0)
-        for piece in meet(first.pieces, second.pieces)[:1]
-    ]
+    return [Twice(first, second, piece) for place, first in enumerate(newest)
+            for second in newest[place + 1 :]
+            if first.polled is None or first.polled > (second.ended or 0)
+            for piece in meet(first.pieces, second.pieces)[:1]]  # fmt: skip
 
 
 class Pair(NamedTuple):

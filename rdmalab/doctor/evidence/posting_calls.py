@@ -17,11 +17,8 @@ from rdmalab.spec.records import Kind, Record
 from rdmalab.views import fmt
 from rdmalab.world.world import World
 
-_POSTED = {
-    "post_send": Kind.SEND_POSTED,
-    "post_recv": Kind.RECV_POSTED,
-    "post_srq_recv": Kind.SRQ_POSTED,
-}
+POSTS_OF = {"post_send": Kind.SEND_POSTED, "post_recv": Kind.RECV_POSTED,
+            "post_srq_recv": Kind.SRQ_POSTED}  # fmt: skip
 SENDING = ("post_send", "bind_mw", "wr_complete")
 RECEIVING = ("post_recv", "post_srq_recv")
 # Not for a value in the request: each one after the bad_wr would have been refused, too.
@@ -61,7 +58,7 @@ def id_of(wr: CallArguments) -> int:
 
 def attempt(log: Log, call: Call) -> Attempt | None:
     """The work requests of a refused post; None for other calls, or without its arguments."""
-    kind = _POSTED.get(call.verb)
+    kind = POSTS_OF.get(call.verb)
     if kind is None or call.invocation is None or not call.refusal:
         return None
     wrs = call.invocation.arguments.get("wr")

@@ -58,10 +58,8 @@ class TimeSpent:
         if self.life is None:
             return []
         found = [*self._queued(), *self._rnr(), *self._timeouts(), *self._delayed()]
-        return sorted(
-            (wait for wait in found if wait.ns >= self.total_ns // LATE_FACTOR),
-            key=lambda wait: -wait.ns,
-        )
+        return sorted((wait for wait in found if wait.ns >= self.total_ns // LATE_FACTOR),
+                      key=lambda wait: -wait.ns)  # fmt: skip
 
     @property
     def is_fenced(self) -> bool:

@@ -27,12 +27,9 @@ Wanted = Callable[[Thing], bool]
 
 def qps_of(session: Session, wanted: Wanted) -> list[tuple[Thing, QueuePair]]:
     """The queue pairs that live and are wanted, each with its Thing."""
-    return [
-        (thing, qp)
-        for node, hca in session.world.nodes.items()
-        for number, qp in hca.qps.items.items()
-        if wanted(thing := Thing(Noun.QP, node, number))
-    ]
+    return [(thing, qp) for node, hca in session.world.nodes.items()
+            for number, qp in hca.qps.items.items()
+            if wanted(thing := Thing(Noun.QP, node, number))]  # fmt: skip
 
 
 def undone(qp: QueuePair) -> list[Subject]:

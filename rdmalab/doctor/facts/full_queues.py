@@ -62,11 +62,8 @@ def unpolled(
 ) -> tuple[CompletionQueue | None, int, int]:
     """The CQ of a queue, the count of its completions on it, and the index of the last one + 1."""
     cq = case.world.nodes[qp.node].cqs.items.get(qp.send_cq if is_send else qp.recv_cq)
-    places = [
-        place
-        for place, cqe in enumerate(cq.cqes if cq is not None else (), 1)
-        if cqe.qp_num == qp.number and cqe.is_send is is_send
-    ]
+    places = [place for place, cqe in enumerate(cq.cqes if cq is not None else (), 1)
+              if cqe.qp_num == qp.number and cqe.is_send is is_send]  # fmt: skip
     return cq, len(places), places[-1] if places else 0
 
 
@@ -99,10 +96,8 @@ def backlog(case: Case) -> Backlog | None:
     if call is None or qp is None or call.refusal != RULE or call.verb not in posting_calls.SENDING:
         return None
     posted = [r for r in case.log.about(Kind.SEND_POSTED, qp.thing) if event_of(r) <= call.event]
-    sends = [
-        Send(case.session, Subject.of_send(qp.thing, send_wqe_of(r)), case.log)
-        for r in posted[-qp.sq.capacity :]
-    ]
+    sends = [Send(case.session, Subject.of_send(qp.thing, send_wqe_of(r)), case.log)
+             for r in posted[-qp.sq.capacity :]]  # fmt: skip
     return Backlog(qp, call.event, sends) if sends else None
 
 

@@ -3,8 +3,10 @@
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, SendWqe
+from rdmalab.doctor.case import Case, SendWqe, Subject
 from rdmalab.doctor.check import Evidence, fact
+from rdmalab.doctor.evidence.messages import sent_as
+from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.hca.device import Hca
 from rdmalab.hca.dma import Denied, MemoryUser, locate
 from rdmalab.hca.invalid_pointers import listed
@@ -12,7 +14,15 @@ from rdmalab.hca.objects import WINDOWS, key_of, region_number, window_number
 from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.spec.access import Rereg
 from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
-from rdmalab.spec.records import Kind, bound_rkey_of, event_of, reason_of, rereg_of, void_rkey_of
+from rdmalab.spec.records import (
+    Kind,
+    bound_rkey_of,
+    event_of,
+    kind_of,
+    reason_of,
+    rereg_of,
+    void_rkey_of,
+)
 from rdmalab.spec.work import PLACEMENT_RIGHTS, WORK, WROpcode
 from rdmalab.views import fmt, key_denials
 from rdmalab.views.key_denials import Denial
@@ -69,16 +79,31 @@ def _past(case: Case, denial: Denial) -> str:
         how = "was deregistered" if gone.dead else "was registered again, with new keys"
         return f"was that of {case.names.of(gone.thing)}, which {how}"
     if (invalid := invalidated(case, denial.node, denial.key)) is not None:
-        return f"was that of {case.names.of(invalid.thing)}, and is invalid: {invalid.why}"
-    if text := _of_window(case, denial.node, denial.key):
-        return text
-    if case.ended < case.world.event:
-        return "did not allow it then"
-    for node, other in case.world.nodes.items():
-        if denial.key in other.rkeys and node != denial.node:
-            name = key_denials.name_of(case.names, node, other.rkeys[denial.key])
-            return f"is that of {name}, and {denial.node} has no such key"
+        how = f"{invalid.why}{_by_message(case, invalid)}"
+        return f"was that of {case.names.of(invalid.thing)}, and is invalid: {how}"
+    return _of_window(case, denial.node, denial.key) or _of_another(case, denial)
+
+
+def _of_another(case: Case, denial: Denial) -> str:
+    """The object that has this key on another node, or with its bytes reversed; empty if none."""
+    node, reverse = denial.node, int.from_bytes(denial.key.to_bytes(4, "little"))
+    if (opened := case.world.nodes[node].rkeys.get(reverse)) is not None:
+        name = key_denials.name_of(case.names, node, opened)
+        return f"is the key {reverse:#x} of {name} with its bytes in reverse order"
+    for other, hca in case.world.nodes.items():
+        if denial.key in hca.rkeys and other != node:
+            name = key_denials.name_of(case.names, other, hca.rkeys[denial.key])
+            return f"is that of {name}, and {node} has no such key"
     return ""
+
+
+def _by_message(case: Case, invalid: InvalidWindow) -> str:
+    """` of A.qp0.wr[4] at ev 28`: the message that invalidated a window; empty without one."""
+    came = [r for r in case.log.within(invalid.event) if kind_of(r) is Kind.PACKET_RECEIVED]
+    sent = sent_as(case.log, came[0]) if came and "_INV" in invalid.why else None
+    if sent is None:
+        return ""
+    return f" of {name_of(case.names, Subject.of_send(*sent))} at {fmt.ev(invalid.event)}"
 
 
 # --------------------------------------------------------------------------- keys of the past

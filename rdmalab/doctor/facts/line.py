@@ -68,10 +68,8 @@ def _without_answers(case: Case, qp: QueuePair) -> str:
             "at the worst, if no answer comes: retries without limit (retry_cnt=7 on this device)"
         )
     tries = retries + 1 - qp.comp.retried
-    return (
-        f"at the worst, if no answer comes: RETRY_EXC_ERR after {tries} * "
-        f"{fmt.duration(wait_ns)} = {fmt.duration(tries * wait_ns)}"
-    )
+    return (f"at the worst, if no answer comes: RETRY_EXC_ERR after {tries} * "
+            f"{fmt.duration(wait_ns)} = {fmt.duration(tries * wait_ns)}")  # fmt: skip
 
 
 def _without_receives(case: Case, qp: QueuePair, peer: QueuePair) -> str:
@@ -81,7 +79,5 @@ def _without_receives(case: Case, qp: QueuePair, peer: QueuePair) -> str:
             f"without a receive at the peer: a retry every {fmt.duration(wait_ns)}, without limit"
         )
     left = (qp.attr.rnr_retry or 0) - qp.comp.rnr_retried + 1
-    return (
-        f"without a receive at the peer: RNR_RETRY_EXC_ERR after {left} * "
-        f"{fmt.duration(wait_ns)} = {fmt.duration(left * wait_ns)}"
-    )
+    return (f"without a receive at the peer: RNR_RETRY_EXC_ERR after {left} * "
+            f"{fmt.duration(wait_ns)} = {fmt.duration(left * wait_ns)}")  # fmt: skip

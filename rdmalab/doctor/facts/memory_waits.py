@@ -7,7 +7,9 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, Log
 from rdmalab.doctor.evidence.host_reads import EarlyRead, Unseen, WrittenOver, watched
 from rdmalab.doctor.evidence.messages import Piece, meet, piece_of
+from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.program import Line
+from rdmalab.grammar.trees import paths
 from rdmalab.spec.records import Kind, event_of, line_number_of
 
 _Found = TypeVar("_Found", EarlyRead, Unseen, WrittenOver)
@@ -72,13 +74,20 @@ def _passed(case: Case, thing: Thing) -> Iterator[Passed]:
     woken = [event_of(r) for r in case.log.about(Kind.PROGRAM_WOKEN, thing)]
     for record in case.log.about(Kind.PROGRAM_RAN, thing):
         line, begun = lines.get(line_number_of(record)), event_of(record)
-        if line is None or line.word != "wait":
+        if line is None or line.word != "wait" or not _is_flag(case, line.question):
             continue
         if (piece := watched(case.session, line.question)) is None:
             continue
         over = begun if begun not in slept else next((e for e in woken if e >= begun), None)
         if over is not None:
             yield Passed(line, piece, begun, over)
+
+
+def _is_flag(case: Case, question: Node | None) -> bool:
+    """Whether a condition looks at nothing but bytes: then they are compared with a constant."""
+    steps = (path.steps for path in paths(question)) if question is not None else ()
+    things = [case.names.find(f"{each[0]}.{each[1]}") for each in steps if len(each) > 1]
+    return all(thing is None or thing.noun is Noun.MR for thing in things)
 
 
 def _arrivals(case: Case, thing: Thing, piece: Piece) -> list[int]:

@@ -188,13 +188,9 @@ def meant(world: World, qp: QueuePair, node: str = "") -> QueuePair | None:
     if found is not None:
         return found
     mate = _MATES.get(qp.qp_type, qp.qp_type)
-    lonely = [
-        other
-        for name, hca in world.nodes.items()
-        if name == node or (not node and name != qp.node)
-        for other in hca.qps.items.values()
-        if other.qp_type is mate and not _taken(world, other)
-    ]
+    lonely = [other for name, hca in world.nodes.items()
+              if name == node or (not node and name != qp.node) for other in hca.qps.items.values()
+              if other.qp_type is mate and not _taken(world, other)]  # fmt: skip
     return lonely[0] if len(lonely) == 1 else None
 
 
@@ -208,11 +204,8 @@ def _taken(world: World, qp: QueuePair) -> bool:
 
 def listeners(world: World, node: str, qkey: int) -> list[QueuePair]:
     """The UD queue pairs of a node that such a datagram may be for, those that wait first."""
-    found = [
-        qp
-        for qp in world.nodes[node].qps.items.values()
-        if qp.qp_type is QPType.UD and qp.attr.qkey == qkey
-    ]
+    found = [qp for qp in world.nodes[node].qps.items.values()
+             if qp.qp_type is QPType.UD and qp.attr.qkey == qkey]  # fmt: skip
     return sorted(found, key=lambda qp: not qp.source.wqes)
 
 

@@ -1,18 +1,21 @@
 """Threads that wait: for completions, for events, and the threads that were to provide these."""
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Ref, Thing
-from rdmalab.doctor.case import Case, CompletionQueue, Program, QueuePair
+from rdmalab.doctor.case import Case, CompletionQueue, Program, QueuePair, Subject
 from rdmalab.doctor.evidence import components
 from rdmalab.doctor.evidence.finding import Evidence, fact
+from rdmalab.doctor.evidence.host_reads import watched
 from rdmalab.doctor.evidence.posting_calls import RECEIVING, SENDING
-from rdmalab.doctor.evidence.work_of_queues import has_work_for
+from rdmalab.doctor.evidence.work_of_queues import has_work_for, subject_of_cqe
 from rdmalab.doctor.moments.future import goes_on
 from rdmalab.grammar.program import Line
+from rdmalab.grammar.trees import render
 from rdmalab.hca import channels
 from rdmalab.hca.wr import Cqe
 from rdmalab.spec import records as rec
@@ -24,6 +27,9 @@ from rdmalab.views.record_text import ARMS
 from rdmalab.world.programs import programs_of
 from rdmalab.world.relations import find_qp, peer_of
 
+_POSTS = (Kind.SEND_POSTED, Kind.RECV_POSTED, Kind.SRQ_POSTED)
+_WR_ID = re.compile(r"\bwr_id ?==? ?(\d+)")
+_COUNT = re.compile(r"\.total(?:\([^)]*\))? (?:==|>=) (\d+)")
 _OVER = (ProgramState.DONE, ProgramState.FAILED)
 _MOST_TAKEN = 64  # of the newest completions
 _MOST_LINES = 16  # of a thread that repeats lines, the newest that it ran
@@ -85,12 +91,8 @@ class ThreadWait:
         """The threads that it names, and those that would post what it waits for."""
         ends = {(q.node, q.number) for qp in self.qps for q in (qp, peer_of(self.case.world, qp))
                 if q is not None}  # fmt: skip
-        return [
-            other
-            for other in programs_of(self.case.world)
-            if other is not self.program
-            and (other.thing in self.things or _is_to_post(self.case, other, ends))
-        ]
+        return [other for other in programs_of(self.case.world) if other is not self.program
+                and (other.thing in self.things or is_to_post(self.case, other, ends))]  # fmt: skip
 
     @cached_property
     def feeding(self) -> list[QueuePair]:
@@ -117,6 +119,7 @@ class ThreadWait:
         """Whether it polled the last completion of its queues itself, and none is on them."""
         cqs = (self.case.world.find(cq, CompletionQueue) for cq in self.cqs)
         own = bool(self.taken) and self.taken[-1].by == self.name
+        own = own and watched(self.case.session, self.program.line.question) is None
         return own and not any(cq.cqes for cq in cqs)
 
     def own_poll(self) -> list[Evidence]:
@@ -133,9 +136,57 @@ class ThreadWait:
         return f"poll once for each completion: {many} came, line {line} waits for another"
 
     @property
+    def unposted(self) -> list[Evidence]:
+        """Evidence on a wr_id that its condition names and no request on these queues has."""
+        named = [int(text) for line in self.lines if line.question is not None
+                 for text in _WR_ID.findall(render(line.question))]  # fmt: skip
+        log, node = self.case.log, self.thing.node
+        posts = [r for kind in _POSTS for r in log.of(kind, node)]
+        lacking = {*named} - {rec.wqe_of(r).wr.wr_id for r in posts}
+        if not lacking or log.begins:
+            return []
+        last = max(posts, key=rec.event_of, default=None)
+        but = f"; the last request posted is {fmt.wr(rec.wqe_of(last).wr.wr_id)}" if last else ""
+        return [fact(f"no request was posted with wr_id {min(lacking)}{but}",
+                     rec.event_of(last) if last else None)]  # fmt: skip
+
+    @property
+    def refuted(self) -> list[Subject]:
+        """The failed work whose completion it polled last, if its condition is about that."""
+        failed = [t.cqe for t in self.taken[-1:] if t.by == self.name and t.cqe.status]
+        asks = failed and self.program.line.question is not None
+        return [subject_of_cqe(self.thing.node, cqe) for cqe in failed] if asks else []
+
+    @cached_property
+    def silent(self) -> list[Subject]:
+        """The newest unsignaled send that it posted, if all of these make up for what it lacks.
+
+        It lacks what its condition counts, or one completion more than it has polled.
+        """
+        log, begun = self.case.log, self.case.log.created(self.thing) or 0
+        ends = [(qp, rec.send_wqe_of(r)) for qp in self.feeding
+                for r in log.about(Kind.WQE_COMPLETED, qp.thing)
+                if rec.event_of(r) > begun and not rec.status_of(r)]  # fmt: skip
+        posts = ((qp, wqe, log.event_of(Kind.SEND_POSTED, qp.thing, wqe.serial))
+                 for qp, wqe in ends if not wqe.signaled)  # fmt: skip
+        done = [Subject.of_send(qp.thing, wqe) for qp, wqe, event in posts
+                if event is not None and log.asked(event)[1] == self.name]  # fmt: skip
+        questions = (render(line.question) for line in self.lines if line.question is not None)
+        counts = [int(n) for text in questions for n in _COUNT.findall(text)]
+        wanted = max(counts, default=len(self.taken) + 1)
+        polls = self.program.wants is None  # and does not sleep in a verb
+        return done[-1:] if polls and len(self.taken) + len(done) == wanted else []
+
+    @property
     def serves(self) -> bool:
-        """Whether it waits for the next completion in a loop without end, and has taken some."""
-        return 0 in self.program.loops and any(each.by == self.name for each in self.taken)
+        """Whether it waits for the next completion in a loop without end, and has taken some.
+
+        Those that were taken before the log begins may have been its own.
+        """
+        cqs = [self.case.world.find(cq, CompletionQueue) for cq in self.cqs]
+        older = self.case.log.begins > 0 and any(cq.total > len(cq.cqes) for cq in cqs)
+        own = any(each.by == self.name for each in self.taken)
+        return 0 in self.program.loops and (own or older)
 
     def since(self) -> int:
         """The event in which it came to its line; the present one where that is not kept."""
@@ -188,12 +239,8 @@ def cqs_of(case: Case, program: Program) -> list[Thing]:
     """The completion queues that a thread looks at, by name or through a channel."""
     things = things_of(case, program)
     channels = {(t.node, t.number) for t in things if t.noun is Noun.CHANNEL}
-    found_ = [
-        cq.thing
-        for hca in case.world.nodes.values()
-        for cq in hca.cqs.items.values()
-        if (cq.node, cq.channel) in channels
-    ]
+    found_ = [cq.thing for hca in case.world.nodes.values() for cq in hca.cqs.items.values()
+              if (cq.node, cq.channel) in channels]  # fmt: skip
     return list(dict.fromkeys([*(t for t in things if t.noun is Noun.CQ), *found_]))
 
 
@@ -202,7 +249,7 @@ def looked_at(case: Case) -> list[Thing]:
     return cqs_of(case, case.program) if case.program is not None else []
 
 
-def _is_to_post(case: Case, program: Program, ends: set[tuple[str, int]]) -> bool:
+def is_to_post(case: Case, program: Program, ends: set[tuple[str, int]]) -> bool:
     """Whether a thread that is not done has still to post on one of these queue pairs."""
     for line in program.lines[program.at :] if program.state is not ProgramState.DONE else ():
         if line.invocation is None or line.invocation.name not in (*SENDING, *RECEIVING):

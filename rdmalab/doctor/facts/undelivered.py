@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, CompletionQueue, QueuePair, SendWqe, Sort, Subject
+from rdmalab.doctor.evidence.host_reads import watched
 from rdmalab.doctor.evidence.messages import is_request, posted_as, sender_of
 from rdmalab.doctor.facts.receivers import addressee
 from rdmalab.doctor.facts.thread_waits import cqs_of, looked_at
@@ -55,12 +56,9 @@ def _waits_since(case: Case) -> int:
 def _missed(case: Case, qp: QueuePair) -> Iterator[Record]:
     """Requests that ended at the node, or never reached it; the newest first."""
     dropped = case.log.of(Kind.PACKET_DROPPED, qp.node if qp.transport.connected else "")
-    lost = [
-        each
-        for each in case.log.of(Kind.PACKET_LOST)
-        if isinstance(packet := rec.packet_of(each), Packet)
-        and case.world.network.target_of(packet.flow) in (qp.node, "")
-    ]
+    lost = [each for each in case.log.of(Kind.PACKET_LOST)
+            if isinstance(packet := rec.packet_of(each), Packet)
+            and case.world.network.target_of(packet.flow) in (qp.node, "")]  # fmt: skip
     for record in sorted(dropped + lost, reverse=True, key=rec.event_of):
         if is_request(rec.packet_of(record)):
             yield record
@@ -167,6 +165,8 @@ def waiters(case: Case) -> list[QueuePair]:
     program = case.program
     if program is None or program.state in (ProgramState.DONE, ProgramState.FAILED):
         return []
+    if watched(case.session, program.line.question) is not None:
+        return []  # it waits for bytes
     return [
         qp
         for thing in looked_at(case)
@@ -203,11 +203,8 @@ def done_by_peer(case: Case, qp: QueuePair) -> list[Done]:
         return []
     since = case.log.last_entered(qp.thing, QPState.RTR) or -1
     ended = case.log.about(Kind.WQE_COMPLETED, peer.thing)
-    done = [
-        Done(send_wqe_of(record), event_of(record))
-        for record in ended
-        if status_of(record) == WCStatus.SUCCESS and event_of(record) > since
-    ]
+    done = [Done(send_wqe_of(record), event_of(record)) for record in ended
+            if status_of(record) == WCStatus.SUCCESS and event_of(record) > since]  # fmt: skip
     taken = case.log.about(Kind.RECV_TAKEN, qp.thing)
     messages = [number for number, each in enumerate(done) if each.takes_receive]
     arrived = sum(event_of(record) > since for record in taken)

@@ -63,14 +63,15 @@ def reposted(case: Case) -> list[str]:
 
 
 def flushed_sends(case: Case) -> list[SendWR]:
-    """The other sends that were flushed in the present life of a queue pair, oldest first."""
+    """The other sends of a queue pair's present life that were flushed or wait, oldest first."""
     qp = case.qp
     if case.send is None or qp is None:
         return []
     born = max(case.log.entered(qp.thing, QPState.RESET), default=-1)
     found = [send_wqe_of(r) for r in case.log.about(Kind.WQE_COMPLETED, qp.thing)
              if event_of(r) > born and status_of(r) == WCStatus.WR_FLUSH_ERR]  # fmt: skip
-    return [wqe.wr for wqe in found if wqe.serial != case.subject.serial]
+    waiting = [wqe for serial, wqe in qp.sq.wqes.items() if serial >= qp.comp.serial]
+    return [wqe.wr for wqe in (*found, *waiting) if wqe.serial != case.subject.serial]
 
 
 def _works(case: Case, qp: QueuePair) -> bool:

@@ -37,10 +37,8 @@ def receive_of(case: Case, message: Message) -> tuple[QueuePair, RecvWqe] | None
 def _may_be(case: Case, message: Message, event: int) -> bool:
     """Whether one of its PSNs arrived then: cheap, and rarely wrong."""
     came = (r for r in case.log.within(event) if kind_of(r) is Kind.PACKET_RECEIVED)
-    return any(
-        isinstance(packet, Packet) and message.wqe.has_psn(packet.psn)
-        for packet in map(packet_of, came)
-    )
+    return any(isinstance(packet, Packet) and message.wqe.has_psn(packet.psn)
+               for packet in map(packet_of, came))  # fmt: skip
 
 
 def posted_again(

@@ -162,11 +162,8 @@ def moments(session: Session, log: Log, subject: Subject) -> list[Moment]:
     now = session.world.event
     find = _OF.get(subject.sort, _of_thing)
     late = (Why.NOW, Why.TEARDOWN)
-    chain = [
-        m if m.seen < now else Moment(now, Why.NOW)
-        for m in find(session, log, subject)
-        if m.seen < now or m.why in late
-    ]
+    chain = [m if m.seen < now else Moment(now, Why.NOW) for m in find(session, log, subject)
+             if m.seen < now or m.why in late]  # fmt: skip
     if not chain or exists(session.world, subject.thing):
         chain += [Moment(now, Why.NOW), *unlogged_moments(session, log, subject.thing)]
     found: dict[int, Moment] = {}
@@ -199,6 +196,8 @@ def _of_work(session: Session, log: Log, subject: Subject) -> list[Moment]:
     elif work.overrun is not None:
         found.append(Moment(work.overrun.event, Why.ENDED))
     if ending is None:
+        is_unlogged = posted is None and subject.serial >= 0
+        found += unlogged_moments(session, log, subject.thing) if is_unlogged else []
         found += _before_users(log, subject.thing, posted)
     if taken is None:
         return found
@@ -301,13 +300,9 @@ def _of_thing(session: Session, log: Log, subject: Subject) -> list[Moment]:
     older = [row for row in reversed(rows) if row not in own][:MOST_OLDER]
     before = [m for row in older for m in _before(log, row, thing)]
     now = Moment(session.world.event, Why.NOW)
-    return [
-        *_failure(log, thing),
-        *found,
-        *([now] if exists(session.world, thing) else []),
-        *(Moment(rec.event_of(r), Why.ENDED) for r in log.about(Kind.CQ_OVERRUN, thing)[-1:]),
-        *before,
-    ]
+    return [*_failure(log, thing), *found, *([now] if exists(session.world, thing) else []),
+            *(Moment(rec.event_of(r), Why.ENDED) for r in log.about(Kind.CQ_OVERRUN, thing)[-1:]),
+            *before]  # fmt: skip
 
 
 def _failure(log: Log, thing: Thing) -> list[Moment]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.log import Log
+from rdmalab.doctor.evidence.made_good import Repeats
 from rdmalab.doctor.evidence.messages import meet, piece_of, unanswered
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.subject import Sort, Subject, name_of
@@ -66,7 +67,7 @@ def attempt(
     log = log or Log(session)
     without_ns = _good_end_ns(session, subject, log)
     with undone_trial(session):
-        start = Start(session, subject)
+        start = Start(session, subject, log)
         if failure := carry_out(session, lines):
             return TrialOutcome(works=False, failure=failure)
         session.history.run(MOST_EVENTS, session.world.now_ns + LONG_WAIT_NS)
@@ -104,25 +105,31 @@ def _left_in_err(session: Session, subject: Subject) -> str:
 
 
 class Start:
-    """Counts before a trial: the event, the newest record, a program's line, the completions."""
+    """Facts before a trial: the event, the newest record, a program's line, the completions.
 
-    def __init__(self, session: Session, subject: Subject) -> None:
+    waits: the subject has no completion yet.
+    """
+
+    def __init__(self, session: Session, subject: Subject, log: Log) -> None:
         self.event = session.world.event
         self.record = session.world.trace.latest
         self.on_cq = _on_cq(session, subject)
+        self.waits = outcome_of(session, subject, log).kind is Status.PENDING
         program = _program(session, subject)
         self.line = program.line.number if program is not None else 0
 
 
 def _came_of(session: Session, subject: Subject, start: Start, log: Log) -> TrialOutcome:
     if subject.sort is Sort.CALL:
-        return _unblocked(session, subject, start)
+        return _unblocked(session, subject, start, log)
     if subject.sort is Sort.BYTES:
         return _brought(session, log, subject, start.event)
     found = outcome_of(session, renewed(session, subject, log), log)
     works = found.good or found.done or _waits_again(session, subject, found, log)
     if works and subject.sort is Sort.SEND and _is_lost(session, subject, log):
         return TrialOutcome(works=False, failure="it ends with SUCCESS, but is lost again")
+    if subject.sort is Sort.SEND and start.waits and found.done and not found.good:
+        return TrialOutcome(works=False, ends="it has no completion, as it is not signaled")
     if subject.sort is Sort.PROGRAM and found.kind is Status.PENDING:
         works = passes_line(session, subject.thing, start.line, start.record)
     return TrialOutcome(works, "" if works else found.sentence)
@@ -137,11 +144,20 @@ def _waits_again(session: Session, subject: Subject, found: SubjectOutcome, log:
     return taken and not _left_in_err(session, subject)
 
 
-def _unblocked(session: Session, subject: Subject, start: Start) -> TrialOutcome:
-    """Of a call that would block: an event is pending now, or nothing is left to be polled."""
+def _unblocked(session: Session, subject: Subject, start: Start, log: Log) -> TrialOutcome:
+    """Of a refused post: all its requests were posted.
+
+    Of one that would block: an event is pending now, or nothing is left to be polled.
+    """
     channel = _awaited_channel(session, subject)
     if channel is None:
-        return TrialOutcome(works=True)
+        calls = [c for c in log.refused() if c.event == subject.event]
+        left = [
+            call.verb
+            for call in calls
+            if call.verb in posting_calls.POSTS_OF and not Repeats(log, [call]).has(call)
+        ]
+        return TrialOutcome(not left, *(f"{verb} is not made again" for verb in left[:1]))
     pending = bool(session.world.find(channel, CompChannel).events)
     works = pending or bool(start.on_cq and not _on_cq(session, subject))
     return TrialOutcome(works, "" if works else "no completion event is pending")
@@ -264,13 +280,18 @@ def _is_repeated(session: Session, subject: Subject, log: Log) -> bool:
 def _threads(session: Session, subject: Subject, event: int, log: Log) -> Iterator[str]:
     """Threads that failed since an event, and those around the subject that wait on."""
     around = log.component_of(renewed(session, subject, log).thing)  # the fix may create it again
+    calls = log.refused() if subject.sort is Sort.CALL else []
+    callers = {call.program for call in calls if call.event == subject.event}
     for program in programs_of(session.world):
         line = f"line {program.line.number}: {program.line.text}"
         failed = log.about(Kind.PROGRAM_FAILED, program.thing)[-1:]
+        name = session.names.of(program.thing)
         if failed and rec.event_of(failed[0]) > event:
-            yield f"{session.names.of(program.thing)} fails in {line}"
+            yield f"{name} fails in {line}"
+        elif failed and name in callers:
+            yield f"{name} has failed in {line}"
         over = program.state in (ProgramState.DONE, ProgramState.FAILED)
         if over or 0 in program.loops:
             continue
         if program.thing in around and log.rests(program.thing):
-            yield f"{session.names.of(program.thing)} still waits in {line}"
+            yield f"{name} still waits in {line}"

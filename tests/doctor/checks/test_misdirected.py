@@ -20,8 +20,8 @@ TO_ANOTHER = ("use ud_pair", *_SECOND, _RECV, _SEND.format("A.ah0", "B.qp1"), "r
 @pytest.mark.parametrize(
     ("lines", "text"),
     [
-        (TO_ITSELF, "A.qp0.wr[1] was posted to A.qp0, which has no receive; B.qp0 has one"),
-        (TO_ANOTHER, "A.qp0.wr[1] was posted to B.qp1, which has no receive; B.qp0 has one"),
+        (TO_ITSELF, "A.qp0.wr[1] was sent to A.qp0, which has no receive; B.qp0 has one"),
+        (TO_ANOTHER, "A.qp0.wr[1] was sent to B.qp1, which has no receive; B.qp0 has one"),
     ],
 )
 @pytest.mark.parametrize("question", ["", "B.qp0.recv_wr[1]"])
