@@ -21,7 +21,7 @@ def article_lines(page: Article, width: int) -> list[Line]:
 
 
 def _section(section: ArticleSection, rows: list[str]) -> Iterator[Line]:
-    """The rows of a section; a heading at the margin is a row of its own, behind an empty one."""
+    """The rows of a section; a heading at the margin is a row of its own, after an empty one."""
     if section.is_apart and section.heading:
         yield from (plain(rows[0]), plain(rows[1], HEADING))
         rows = rows[2:]
@@ -29,7 +29,7 @@ def _section(section: ArticleSection, rows: list[str]) -> Iterator[Line]:
 
 
 def _typed(row: str) -> Line:
-    """A line to type, and what is remarked behind it."""
+    """A line to type, and the remark after it."""
     found = _REMARK.search(row)
     stop = found.start() if found else len(row)
     return [*plain(row[:stop], CODE), *plain(row[stop:], REMARK)]
