@@ -6,7 +6,7 @@ that in which workers finish.
 
 import json
 import pkgutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -189,16 +189,23 @@ def _made(item: _Item, _limits: Limits) -> Rendered:
 
 
 def build(
-    catalogue: Catalogue, pool: Pool, students: Sequence[str] = (), site: LabSite | None = None
-) -> Book:
+    catalogue: Catalogue, pool: Pool, students: Sequence[str] = (), site: LabSite | None = None,
+    advance: Callable[[], None] | None = None,
+) -> Book:  # fmt: skip
     """The book of these lessons and labs. students: each gets a sheet of exercises.
 
-    site: the lab that pages show in a frame; None: they show none.
+    site: the lab that pages show in a frame; None: they show none. advance: called for each lesson,
+    lab and sheet that is made.
     """
     items = [_Item(catalogue, chapter, site=site) for chapter in catalogue.chapters]
     items += [_Item(catalogue, None, each, sheet_path(each)) for each in students]
     book = Book(lessons=len(catalogue.chapters))
-    outcomes = sorted(pool.results(_made, items), key=lambda outcome: outcome.number)
+    outcomes: list[Outcome[Rendered]] = []
+    for outcome in pool.results(_made, items):
+        outcomes.append(outcome)
+        if advance is not None:
+            advance()
+    outcomes.sort(key=lambda outcome: outcome.number)
     rendered = [_required(items[o.number], o, book) for o in outcomes]
     book.wrong = [each.wrong for each in rendered if each.wrong]
     lists = list(_lists(catalogue, rendered))

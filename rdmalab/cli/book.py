@@ -1,5 +1,6 @@
 """Command book: lessons, labs and the guide as static pages."""
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -7,9 +8,10 @@ import click
 
 from rdmalab import disk
 from rdmalab.cli import program
+from rdmalab.shell.streams import progress_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rdmalab.book.build import Book
     from rdmalab.book.catalogue import Catalogue
@@ -58,7 +60,9 @@ def book(
         raise click.UsageError("there are no labs here, so there is no sheet to be made")
     if not all(each.strip() for each in ids):
         raise click.UsageError("--student: an id must not be empty")
-    made = build(listed, program.workers(LIMITS, jobs, None), list(dict.fromkeys(ids)), lab_site)
+    sheets_of = list(dict.fromkeys(ids))
+    with progress(len(listed.chapters) + len(sheets_of)) as advance:
+        made = build(listed, program.workers(LIMITS, jobs, None), sheets_of, lab_site, advance)
     _write(out, made)
     for text in (*made.wrong, *made.broken):
         program.tell(text)
@@ -69,6 +73,19 @@ def book(
     if made.broken:
         return program.Exit.BUG
     return program.Exit.FAILED if made.wrong else program.Exit.WELL
+
+
+@contextmanager
+def progress(pages: int) -> "Iterator[Callable[[], None]]":
+    """The count of pages made, on standard error where that is a terminal."""
+    from rdmalab.jobs.progress import Progress
+
+    stream = progress_stream()
+    line = Progress(stream, pages, "lessons, labs and sheets")
+    try:
+        yield line.advance if stream.isatty() else lambda: None
+    finally:
+        line.end()
 
 
 def catalogue_of(paths: tuple[str, ...]) -> "Catalogue":

@@ -48,10 +48,12 @@ def _book() -> dict[str, bytes]:
     """The book of all lessons, whose pages show the lab of the folder around it."""
     from rdmalab.book.build import LIMITS, build
     from rdmalab.book.try_here import LabSite
-    from rdmalab.cli.book import catalogue_of
+    from rdmalab.cli.book import catalogue_of, progress
 
     program.tell("playing the lessons of the book")
-    made = build(catalogue_of(()), program.workers(LIMITS, None, None), site=LabSite("../"))
+    listed, site = catalogue_of(()), LabSite("../")
+    with progress(len(listed.chapters)) as advance:
+        made = build(listed, program.workers(LIMITS, None, None), site=site, advance=advance)
     for text in (*made.wrong, *made.broken):
         program.tell(text)
     return made.files

@@ -117,7 +117,10 @@ class Direction(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """A moment: after an event, at a time (ns), or a mark: `@name`, `start`, `end`."""
+    """A moment: after an event, at a time (ns), or a mark.
+
+    A mark is a checkpoint `@name`, `start`, `end`, `now`, or a branch of time: its end.
+    """
 
     event: int | None = None
     at_ns: int | None = None

@@ -47,6 +47,17 @@ class NotUnderstood(Exception):  # noqa: N818
         self.argument = argument
 
 
+class NameMisplaced(NotUnderstood):
+    """Raised where the name of a parent stands in the place of the name of the new object.
+
+    stem: of the new object, `A.mr`; the hint is a line that names it `A.mr0`.
+    """
+
+    def __init__(self, message: str, place: Span, hint: str, stem: str) -> None:
+        super().__init__(message, place, hint)
+        self.stem = stem
+
+
 class UserError(Exception):
     """Raised where a command of the shell cannot be carried out; its text says what to mend."""
 

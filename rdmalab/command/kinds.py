@@ -120,7 +120,7 @@ class DirectionKind(ArgumentKind):
 
 @dataclass(frozen=True, slots=True)
 class MomentKind(ArgumentKind):
-    """`30` or `ev30`, `9.2us`, `@before-nak`, `start`, `end`."""
+    """`30` or `ev30`, `9.2us`, `@before-nak`, `start`, `end`, `now`, or a branch, `main`."""
 
 
 @dataclass(frozen=True, slots=True)

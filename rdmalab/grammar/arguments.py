@@ -143,16 +143,29 @@ class Gathering:
 
         whole: a complete line, which is the hint where nothing was given.
         """
-        missing = [".".join(path) for path in _missing((), parameters, self.values)]
+        missing = self.missing(parameters)
         slots = {slot.dotted: slot for slot in self.keys.slots}
         if missing:
-            wanted = [self.keys.written(slots[m]) if m in slots else m for m in missing]
+            wanted = self.shortest(missing)
             hint = "add " + " ".join(f"{key}=…" for key in wanted)
             hint = f"for example: {whole}" if whole and not self._written else hint
             only = slots.get(missing[0]) if len(missing) == 1 else None
             if only is not None and isinstance(only.kind, MomentKind | ExpressionKind | WordKind):
                 hint = example(only.kind)
             raise NotUnderstood(f"{who} also needs {', '.join(wanted)}", place, hint)
+
+    def lacks(self, slot: Slot) -> bool:
+        """True if nothing was given for it, nor for the record that it is a part of."""
+        return self._rival(slot) is None
+
+    def missing(self, parameters: tuple[Parameter, ...]) -> list[str]:
+        """The paths of required parameters that were not given."""
+        return [".".join(path) for path in _missing((), parameters, self.values)]
+
+    def shortest(self, dotted: Iterable[str]) -> list[str]:
+        """The keys that are written for these paths."""
+        slots = {slot.dotted: slot for slot in self.keys.slots}
+        return [self.keys.written(slots[path]) if path in slots else path for path in dotted]
 
     def _legal(self, word: str) -> str:
         free = [slot for slot in self.keys.slots if self.is_free(slot)]

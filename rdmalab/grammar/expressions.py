@@ -159,7 +159,7 @@ class _Parser:
         return (self.default_node, *steps)
 
     def index(self) -> nodes.Index:
-        """`[7]`, `[0:5]`, `[:5]`."""
+        """`[7]`, `[0:5]`, `[:5]`, and sums of numbers: `[7:7+5]`."""
         start = 0 if self.meets(":") else self.number()
         if self.accept(":") is None:
             self.expect("]")
@@ -173,7 +173,8 @@ class _Parser:
         if token is None or token.lexeme is not Lexeme.NUMBER:
             raise self.wrong("a number is missing here", "write [0:64] or [7]")
         self.take()
-        return any_quantity(token.text, token.place)
+        first = any_quantity(token.text, token.place)
+        return first + self.number() if self.accept("+") else first
 
     def call(self, path: nodes.Path) -> nodes.Call:
         call = nodes.Call(path, [], {})

@@ -35,7 +35,6 @@ ELSEWHERE = {
     "init": EMPTY,
     "exit": "quit leaves",
     "undo": "back undoes the last event",
-    "theme": "settings theme NAME chooses the colours; F3 changes between dark and light",
     "ls": "show lists the objects, lessons the lessons",
     "compare": "rdmalab compare is a command of the shell; profile NAME changes the device here",
     "send": "did you mean post_send?",

@@ -3,12 +3,23 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
+from string import digits
 from types import MappingProxyType
 from typing import Any
 
-from rdmalab.command import Command, Invocation, Lines, New, NotUnderstood, UnknownVerb
+from rdmalab.command import (
+    Command,
+    Invocation,
+    Lines,
+    NameMisplaced,
+    New,
+    NotUnderstood,
+    UnknownVerb,
+    kinds,
+)
 from rdmalab.grammar.c_call import line_of
 from rdmalab.grammar.hints import ELSEWHERE, quoted, suggest, verb_of
+from rdmalab.grammar.keys import Slot
 from rdmalab.grammar.program import Reading, read_program, text_of
 from rdmalab.grammar.sentence import Sentence, find_verb
 from rdmalab.grammar.syntax import commands
@@ -68,11 +79,36 @@ def _invocation(
     if command is None:
         raise _no_verb(verb, vocabulary)
     sentence = Sentence(command, rest, default_node)
+    if (misplaced := _misplaced(line, command, sentence)) is not None:
+        raise misplaced
     arguments = sentence.arguments(verb)
     text = line[verb.place.start : tokens[-1].place.stop]
     places = {"": verb.place, **sentence.gathering.places}
     _read_lines(line, arguments, vocabulary)
     return Invocation(command.name, arguments, text, places)
+
+
+def _misplaced(line: str, command: Command, sentence: Sentence) -> NameMisplaced | None:
+    """`reg_mr A.pd0 length=4096`: the name of a parent, where that of the new object is wanted."""
+    given = sentence.gathering
+    new = next((value for value in given.values.values() if isinstance(value, New)), None)
+    if new is None or any(part.wrong is not None for part in sentence.parts):
+        return None
+    noun = new.name.rstrip(digits)
+    meant = next((s for s in given.keys.slots if _takes(s, noun) and given.lacks(s)), None)
+    if meant is None or noun == new.noun:
+        return None
+    stem, others = f"{new.node}.{new.noun}", [p.argument.place for p in sentence.parts]
+    kept = [line[place.start : place.stop] for place in others if place != new.place]
+    lacking = [path for path in given.missing(command.parameters) if path != meant.dotted]
+    more = [f"{key}=…" for key in given.shortest(lacking)]
+    whole = [command.name, f"{stem}0", f"{given.keys.written(meant)}={new}", *kept, *more]
+    message = f"{new} would be the name of the new {new.noun.upper()}"
+    return NameMisplaced(message, new.place, f"write {' '.join(whole)}", stem)
+
+
+def _takes(slot: Slot, noun: str) -> bool:
+    return isinstance(slot.kind, kinds.ThingKind) and slot.kind.noun == noun
 
 
 def _read_lines(line: str, arguments: dict[str, Any], vocabulary: Mapping[str, Command]) -> None:

@@ -112,7 +112,7 @@ _EXAMPLES: dict[type[ArgumentKind], str] = {
     ThingKind: "write a name, A.qp0",
     NewKind: "write a new name, A.qp0",
     DirectionKind: "write A->B",
-    MomentKind: "write an event, 30, a time, 9.2us, a checkpoint, @name, start or end",
+    MomentKind: "write an event, 30, a time, 9.2us, a checkpoint, @name, a branch, start or end",
     BooleanKind: "write 0 or 1",
     LinesKind: "write {poll_cq A.cq0; sleep 1us}",
     ExpressionKind: "write a question, A.qp0.state == ERR",
@@ -120,6 +120,7 @@ _EXAMPLES: dict[type[ArgumentKind], str] = {
 
 
 _EVENT = re.compile(r"(?:ev\s*)?([0-9]{1,12})", re.IGNORECASE)
+_MARK = re.compile(r"@.+|[A-Za-z_][\w-]*", re.ASCII)
 
 
 def reference(atom: Atom, kind: ThingKind, default_node: str | None) -> Ref:
@@ -255,19 +256,18 @@ def _direction(atom: Atom, kind: DirectionKind, _node: str | None) -> Direction:
 
 
 def moment_of(text: str) -> Moment:
-    """A moment as it is written: `30`, `ev 30`, `9.2us`, `@name`, `start`, `end`."""
+    """A moment as it is written: `30`, `ev 30`, `9.2us`, `@name`, `start`, `main`."""
     return _moment(Atom(text, Span(0, len(text)), []), MomentKind(), None)
 
 
 def _moment(atom: Atom, kind: MomentKind, _node: str | None) -> Moment:
     text = atom.text
-    if text in ("start", "end") or (text.startswith("@") and len(text) > 1):
-        return Moment(mark=text)
     if match := _EVENT.fullmatch(text):
         return Moment(event=int(match[1]))
+    if _MARK.fullmatch(text):
+        return Moment(mark=text)
     if not text[:1].isdigit():
-        hint = f"did you mean @{text}?" if text.isidentifier() else example(kind)
-        raise NotUnderstood(f"{quoted(text)} is no moment", atom.place, hint)
+        raise NotUnderstood(f"{quoted(text)} is no moment", atom.place, example(kind))
     return Moment(at_ns=whole(text, Unit.NS, atom.place))
 
 

@@ -13,12 +13,14 @@ _GAP = 2
 class ArticleSection:
     """A heading, empty for text that needs none, and lines of any length.
 
-    is_apart: printed after a blank row, the heading at the margin on a row of its own.
+    is_apart: printed after a blank row, the heading at the margin on a row of its own. is_code: the
+    lines are to be typed.
     """
 
     heading: str
     lines: list[str]
     is_apart: bool = False
+    is_code: bool = False
 
 
 @dataclass(slots=True)
@@ -32,6 +34,11 @@ class Article:
 
     def lines(self, width: int = 80) -> list[str]:
         """Wrapped to `width` columns: headings on the left, what they say beside them."""
+        title, sections = self.laid(width)
+        return [*title, *(row for _, rows in sections for row in rows)]
+
+    def laid(self, width: int = 80) -> tuple[list[str], list[tuple[ArticleSection, list[str]]]]:
+        """The rows of the title, and those of each section."""
         width = max(width, _NARROWEST)
         shown = [
             *self.sections,
@@ -40,10 +47,8 @@ class Article:
         beside = [len(s.heading) for s in shown if _is_short(s.heading) and not s.is_apart]
         indent = _GAP + max(beside, default=0)
         title = f"{self.title}  ({self.kind})" if self.kind else self.title
-        lines = _wrapped(title, "", "  ", width)
-        for section in shown:
-            lines += _section_lines(section, indent + _GAP, width)
-        return lines
+        rows = [(section, _section_lines(section, indent + _GAP, width)) for section in shown]
+        return _wrapped(title, "", "  ", width), rows
 
     @property
     def text(self) -> str:

@@ -180,7 +180,8 @@ def _sections(part: ManualPart) -> Iterator[ArticleSection]:
             first, *others = block.texts
             yield ArticleSection(first, [_BETWEEN.join(filter(None, others))])
         else:
-            yield ArticleSection(heading, list(_lines(block)), is_apart=is_apart)
+            is_code = block.shape is Shape.CODE
+            yield ArticleSection(heading, list(_lines(block)), is_apart, is_code)
         heading, before = "", block.shape
 
 

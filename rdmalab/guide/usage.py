@@ -193,7 +193,7 @@ _WORDS: dict[type[kinds.ArgumentKind], Callable[[Any], str]] = {
     kinds.ExpressionKind: lambda kind: "THING" if kind.is_topic else "QUESTION",
     kinds.LinesKind: lambda _kind: "{LINE; LINE}",
     kinds.DirectionKind: lambda _kind: "A->B",
-    kinds.MomentKind: lambda _kind: "EVENT|TIME|@NAME|start|end",
+    kinds.MomentKind: lambda _kind: "EVENT|TIME|@NAME|BRANCH|start|end",
     kinds.BooleanKind: lambda _kind: "0|1",
 }
 

@@ -49,12 +49,15 @@ def of_instructor(path: str) -> str:
 def found(path: str) -> str:
     """The path for a short name: `err/rnr-retry-exceeded`, `err`, or `rnr-retry-exceeded`.
 
-    The last part of a name suffices where only one lesson or lab has it.
+    The last part of a name suffices where only one lesson or lab has it. Where there is no folder
+    `scenarios`, a path below it is that of the installed package, as the manual writes it.
     """
     named = Path(path)
     try:
-        if named.suffix or named.is_absolute() or named.exists():
+        if named.is_absolute() or named.exists():
             return path
+        if named.suffix or named.parts[:1] == (FOLDER,):
+            return _shipped(named) or path
         there = (
             folder / f"{path}{suffix}"
             for folder in (Path(), lessons_folder())
@@ -69,6 +72,15 @@ def found(path: str) -> str:
         return same[0] if len(same) == 1 else path
     except (OSError, ValueError):  # no such path can be: whoever opens it says so
         return path
+
+
+def _shipped(named: Path) -> str:
+    """The file or folder of the package for a path below `scenarios`; empty if there is none."""
+    if named.parts[:1] != (FOLDER,):
+        return ""
+    shipped = str(lessons_folder().joinpath(*named.parts[1:]))
+    files = (f"{shipped}{suffix}" for suffix in ("", SUFFIX, LAB_SUFFIX))
+    return next((file for file in files if Path(file).exists()), "")
 
 
 def lesson_files(folder: str = "", within: str = "") -> Iterator[tuple[str, str]]:

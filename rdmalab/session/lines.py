@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rdmalab.command import Invocation, NotAllowed, NotUnderstood, Refused
+from rdmalab.command import Invocation, NameMisplaced, NotAllowed, NotUnderstood, Refused
 from rdmalab.grammar.line import parse
 from rdmalab.session.run_control import RunControl
 from rdmalab.session.session import Session
@@ -58,6 +58,9 @@ def replies(
         invocations = parse(line, session.vocabulary, node, file=file, aliases=aliases)
     except NotUnderstood as error:
         error.line = error.line or line
+        if isinstance(error, NameMisplaced):
+            free = session.names.first_free(error.stem)
+            error.hint = error.hint.replace(f"{error.stem}0", free, 1)
         yield Reply(line, error=error)
         return
     yield from carried_out(session, invocations, file=file, now=now)

@@ -172,12 +172,15 @@ class Rewind(Jump):
 
 
 def jump_to(session: Session, moment: Moment, argument: str = "moment") -> RunControl:
-    """The jump to a moment of this branch, or to any checkpoint; raises NotUnderstood if none."""
+    """The jump to a moment of this branch, to any checkpoint, or to the end of a branch.
+
+    Raises NotUnderstood if there is none.
+    """
     history = session.history
     if moment.mark.startswith("@"):
         return _to_checkpoint(session, moment.mark[1:], argument)
     if moment.mark:
-        return Jump(session, history.start if moment.mark == "start" else history.end)
+        return Jump(session, _place_of(session, moment.mark, argument))
     if moment.event is not None:
         if moment.event > history.end.event:
             return Jump(session, history.end, f"there is no event {moment.event} yet")
@@ -186,6 +189,20 @@ def jump_to(session: Session, moment: Moment, argument: str = "moment") -> RunCo
     if moment.at_ns > history.end.at_ns:
         return Jump(session, history.end, ENDING)
     return Clock(session, moment.at_ns)
+
+
+def _place_of(session: Session, word: str, argument: str) -> TimePoint:
+    """The moment of a word. That of a branch is its end: the session goes to it."""
+    history = session.history
+    if word in (places := {"start": history.start, "end": history.end, "now": history.here}):
+        return places[word]
+    if word in history.branches:
+        history.switch(history.branches[word])
+        return history.end
+    there = [*places, *history.branches, *(f"@{mark}" for mark in session.checkpoints)]
+    known = word in session.checkpoints
+    hint = f"did you mean @{word}?" if known else f"there is: {' '.join(there)}"
+    raise NotUnderstood(f"no moment is called {word}", hint=hint, argument=argument)
 
 
 def go_to_moment(session: Session, moment: Moment, argument: str) -> None:
@@ -216,6 +233,9 @@ class Clock(Jump):
 
 
 def _to_checkpoint(session: Session, name: str, argument: str) -> RunControl:
+    """Go to a checkpoint, or to the end of a branch of this name."""
+    if name in session.history.branches and name not in session.checkpoints:
+        return Jump(session, _place_of(session, name, argument))
     if name not in session.checkpoints:
         known = " ".join(f"@{mark}" for mark in session.checkpoints)
         hint = f"there is: {known}" if known else "checkpoint NAME makes one"

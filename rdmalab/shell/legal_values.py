@@ -259,6 +259,7 @@ def _moments(here: CompletionContext, _kind: kinds.MomentKind, _slot: Slot) -> I
         elsewhere = "" if branch == here.session.history.branch.name else f" of {branch}"
         yield Choice(f"@{name}", f"{fmt.event(place.event)}{elsewhere}")
     yield from (Choice("start", "the empty world"), Choice("end", "the newest event"))
+    yield from _branches(here.session.history)
 
 
 def _texts(

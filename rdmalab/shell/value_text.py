@@ -11,6 +11,7 @@ from rdmalab.guide.article import Article
 from rdmalab.hca.attributes import AhAttr, Capacity
 from rdmalab.hca.polling import CurrentWc
 from rdmalab.hca.wr import Cqe
+from rdmalab.shell.article_lines import article_lines
 from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.show import render, render_rows
 from rdmalab.shell.show_qp import queue_parts, region_words, settings
@@ -249,12 +250,9 @@ def _octets(_output: OutputFormat, octets: bytes) -> list[Line]:
 
 def _article(output: OutputFormat, page: Article) -> list[Line]:
     """An article of help or explain; its first line is the title."""
-    return laid(partial(_article_lines, page), output.page.width)
-
-
-def _article_lines(page: Article, width: int) -> list[Line]:
-    title, *rest = page.lines(min(width, 100))
-    return [plain(title, "class:title"), *map(plain, rest)]
+    if output.plain:
+        return [plain(line) for line in page.lines(min(output.page.width, 100))]
+    return laid(partial(article_lines, page), output.page.width)
 
 
 def _cq_event(output: OutputFormat, value: CqEvent) -> list[Line]:

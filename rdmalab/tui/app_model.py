@@ -35,7 +35,7 @@ CARD: tuple[Line, ...] = (
     [
         ("", "  "),
         (_VERB, "tour"),
-        ("", "   eight tasks, ten minutes: from RESET to a message and an error"),
+        ("", "   nine tasks, ten minutes: from RESET to a message and an error"),
     ],
     [("", "  "), (_VERB, "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED")],
     [("", "  "), (_VERB, "step"), ("", "  or F8, then Enter repeatedly: B has no receive left")],

@@ -285,7 +285,7 @@ NOT_CHANGES = (
 """Kinds of record that change no field."""
 
 _MOMENT_SHOWN = 8  # bytes of a difference that are spelled out
-_NOT_YET, _GONE = "(does not exist)", "(gone)"
+_NOT_YET, _GONE, _THERE = "(does not exist)", "(gone)", "exists"
 
 
 class Facts(NamedTuple):
@@ -327,12 +327,27 @@ def _moment_text(value: object) -> str:
 def difference_rows(world: World, names: Names, before: Facts, after: Facts) -> list[ChangeRow]:
     """The differences, field by field; an object of only one moment gets one row."""
     rows = []
-    for path in {**before.fields, **after.fields}:
-        old, new = before.fields.get(path), after.fields.get(path)
-        if old != new:
-            was, now = (_NOT_YET if old is None else old), (_GONE if new is None else new)
-            rows.append(ChangeRow("", path, was, now))
+    sides = _by_object(before), _by_object(after)
+    for name in {**sides[0], **sides[1]}:
+        old, new = (side.get(name) for side in sides)
+        if old is None or new is None:
+            was = _NOT_YET if old is None else old.get(f"{name}.state", _THERE)
+            now = _GONE if new is None else new.get(f"{name}.state", _THERE)
+            rows.append(ChangeRow("", name, was, now))
+            continue
+        for path in {**old, **new}:
+            values = old.get(path, _NOT_YET), new.get(path, _GONE)
+            if values[0] != values[1]:
+                rows.append(ChangeRow("", path, *values))
     return rows + list(_bytes(world, names, before, after))
+
+
+def _by_object(facts: Facts) -> dict[str, dict[str, str]]:
+    """The fields by object: `A.qp0`; the time has none."""
+    found: dict[str, dict[str, str]] = {}
+    for path, value in facts.fields.items():
+        found.setdefault(".".join(path.split(".")[:2]), {})[path] = value
+    return found
 
 
 _FOLLOWS = ("now", "free", "left_ns")  # fields that follow from another field or from the time

@@ -324,7 +324,7 @@ def fields() -> list[FieldRow]:
                 for field in (listing.also if of is noun else ())
             ]
     rows.append(FieldRow("A.mr0[0:5]", "bytes", 'these bytes: == "hello"'))
-    rows.append(FieldRow("A.mr0[7]", "int", "this byte"))
+    rows.append(FieldRow("A.mr0[7]", "int", "this byte; also of a sum, [7+5]"))
     for part, sight in PARTS.items():
         rows += _listed_fields(f"{_SAMPLE_NODE}.{part}", sight.row)
     for (root, word), sight in WORLD.items():

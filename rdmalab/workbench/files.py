@@ -115,7 +115,7 @@ def load(
     return Load(file, profile, student, work, start == "again")
 
 
-@command(Facts(recovery=Recovery.SKIP))
+@command(Facts(recovery=Recovery.SKIP, short=(("labs", "labs"),)))
 def lessons(
     session: Session, path: str = "", *, tag: str = "",
     level: Annotated[int, Range(1, 3)] | None = None,
@@ -123,9 +123,10 @@ def lessons(
     """List lessons and labs in the order of the learning paths: done, next, level, minutes.
 
     path: only this path or folder, or a word that is sought in titles, names and tags. tag and
-    level also find lessons that are on no path. `load NAME` opens one.
+    level also find lessons that are on no path. `load NAME` opens one. `labs` lists the labs alone.
 
     Example: lessons srq
+    Example: labs
     """
     del session
     return ListLessons(path, tag, level)

@@ -58,7 +58,7 @@ class SettingChange:
 _ROWS = "\n\n".join(f"{n}: {row.sentence}\n{row.legal}." for n, row in SETTINGS.items())
 
 
-@command(Facts(recovery=Recovery.SKIP, short=(("set", ""),), help_rows=_ROWS))
+@command(Facts(recovery=Recovery.SKIP, short=(("set", ""), ("theme", "theme")), help_rows=_ROWS))
 def settings(
     session: Session, name: Annotated[str, OneOf(SETTINGS)] = "", value: str = ""
 ) -> Article | SettingChange:

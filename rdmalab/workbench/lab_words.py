@@ -88,7 +88,7 @@ def task(session: Session, name: str = "") -> TaskList:
 
 @command(Facts(touches_files=True))
 def tour(session: Session, start: Literal["", "again"] = "") -> Tour:
-    """Begin the tour: eight tasks from queue pairs in RESET to a message, an error and its cause.
+    """Begin the tour: nine tasks from queue pairs in RESET to a message, an error and its cause.
 
     It is a lab without points, and takes ten minutes. What you have done is kept, so that `tour`
     continues there another day; `tour again` starts over. The session starts with a new world.
@@ -133,7 +133,7 @@ def answer(session: Session, task_id: str, text: Annotated[str, PROSE] = "") -> 
 
     Example: answer b
     Example: answer 2
-    Example: answer cause rnr-infinite
+    Example: answer see EAGAIN
     """
     del session
     return GiveAnswer(task_id, text)

@@ -92,7 +92,8 @@ def rewind(session: Session, duration: PositiveDuration | None = None) -> RunCon
 def goto(session: Session, moment: Moment) -> RunControl:
     """Go to any moment: after an event, at a time, to a checkpoint, to the start, or to the end.
 
-    The end is the newest event. A checkpoint of another branch switches to that branch. goto start
+    The end is the newest event. A checkpoint of another branch switches to that branch, and so does
+    its name, which means its end. goto start
     goes to the empty world and keeps all events; new makes another empty world.
 
     Example: goto 9.2us
@@ -164,7 +165,10 @@ def switch(session: Session, branch: str) -> str:
 def diff(session: Session, one: Moment, other: Moment | None = None) -> View:
     """Show what differs between two moments, field by field and byte by byte; other: now.
 
+    `diff main` or `diff @main` compares the end of the branch main with now.
+
     Example: diff ev12 ev13
+    Example: diff main
     """
     world, names = session.world, session.names
     first, before = _visited(session, one, "one")
@@ -179,8 +183,11 @@ def _visited(session: Session, moment: Moment | None, argument: str) -> tuple[st
     if moment is None:
         return _all_of_it(session)
     with read_only_visit(session.history):
+        here = session.history.branch
         go_to_moment(session, moment, argument)
-        return _all_of_it(session)
+        called, found = _all_of_it(session)
+        there = session.history.branch
+        return (called if there is here else f"{called} of {there.name}"), found
 
 
 def _all_of_it(session: Session) -> tuple[str, changes.Facts]:

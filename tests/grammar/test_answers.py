@@ -82,6 +82,7 @@ def ask(text: str) -> Any:
         ("A.qp0.service == RC", True),
         ('A.qp0.service == "RC"', True),
         ('A.mr0[0:5] == "hello"', True),
+        ('A.mr0[0:2+3] == "hello"', True),
         ('"hello" == A.mr0[0:5]', True),
         ('"hell\\xff" == A.mr0[0:5]', False),
         ("now == 9.2us", True),

@@ -72,6 +72,20 @@ def test_the_lessons_go_with_the_package(tmp_path: Path, monkeypatch: pytest.Mon
     assert short_name("elsewhere/x.rdmalab.yaml") == "elsewhere/x.rdmalab.yaml"
 
 
+def test_the_paths_of_the_manual_are_found_outside_of_a_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path in ("scenarios/err/rnr-retry-exceeded.rdmalab.yaml", "scenarios/labs/by-hand"):
+        assert Path(found(path)).is_file()
+    assert Path(found("scenarios/time")).is_dir()
+    assert Path(found("scenarios")).is_dir()
+    for path in ("scenarios/err/no-such.rdmalab.yaml", "scenarios/no-such", "other/time"):
+        assert found(path) == path
+    (tmp_path / "scenarios").mkdir()
+    assert found("scenarios/time") == "scenarios/time"
+
+
 def test_a_folder_of_lessons_is_found_anywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -256,3 +256,36 @@ def test_spellings_of_one_thing_are_one_world() -> None:
         "ibv_post_send qp0 flags=IBV_SEND_SIGNALED sg_list=mr0[:64] opcode=ibv_wr_send wr_id=1"
     )
     assert fingerprint(one) == fingerprint(two)
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("reg_mr A.pd0 length=4096", "reg_mr A.mr1 pd=A.pd0 length=4096 access=…"),
+        ("reg_mr pd0 length=64 access=0", "reg_mr A.mr1 pd=A.pd0 length=64 access=0"),
+        (
+            "create_qp A.pd0 send_cq=A.cq0 recv_cq=A.cq0 qp_type=RC",
+            "create_qp A.qp1 pd=A.pd0 send_cq=A.cq0 recv_cq=A.cq0 qp_type=RC",
+        ),
+        ("create_qp A.cq0 pd=A.pd0", "create_qp A.qp1 send_cq=A.cq0 pd=A.pd0 qp_type=…"),
+        ("create_cq A.channel0 cqe=16", "create_cq A.cq1 channel=A.channel0 cqe=16"),
+        ("create_ah A.pd0 to=B", "create_ah A.ah0 pd=A.pd0 to=B"),
+        ("alloc_mw A.pd0 type=1", "alloc_mw A.mw0 pd=A.pd0 type=1"),
+    ],
+)
+def test_the_name_of_a_parent_is_not_taken_for_the_name_of_the_new_object(
+    line: str, meant: str
+) -> None:
+    wrong = misread(lab_of(), line)
+    assert wrong.message.endswith(
+        tuple(f"the new {noun}" for noun in ("MR", "QP", "CQ", "AH", "MW"))
+    )
+    assert wrong.hint == f"write {meant}"
+    assert wrong.place.start == line.index(" ") + 1
+
+
+def test_the_first_free_name_is_offered_and_what_is_offered_is_legal() -> None:
+    lab = lab_of("reg_mr A.mr1 pd=A.pd0 length=64 access=0")
+    hint = misread(lab, "reg_mr A.pd0 length=4096 access=0").hint
+    well(lab, hint.removeprefix("write "))
+    assert "A.mr2" in hint

@@ -57,13 +57,13 @@ def test_continue_does_not_replace_a_lesson() -> None:
     assert prompt.lab.session is session
 
 
-def tour_at_task_6() -> Prompt:
+def tour_at_task_7() -> Prompt:
     lines = shown_lines()
     return Prompt("tour", *lines[: lines.index("goto @before")], width=200)
 
 
 def test_a_run_without_end_completes_no_task() -> None:
-    prompt = tour_at_task_6()
+    prompt = tour_at_task_7()
     text = "\n".join(prompt.ask("run"))
     assert "All tasks are done" not in text
     assert "only a call changes that" in " ".join(text.split())
@@ -71,8 +71,8 @@ def test_a_run_without_end_completes_no_task() -> None:
     assert lab is not None
     assert lab.open_task is not None
     assert lab.open_task.id == "no-receive"
-    assert "done  6 of 8 tasks" in "\n".join(prompt.ask("b"))
-    assert "done  7 of 8 tasks" in "\n".join(prompt.ask("answer rnr-infinite"))
+    assert "done  7 of 9 tasks" in "\n".join(prompt.ask("b"))
+    assert "done  8 of 9 tasks" in "\n".join(prompt.ask("answer rnr-infinite"))
     lines = shown_lines()
     assert "All tasks are done." in prompt.ask(*lines[lines.index("goto @before") :])
 
@@ -87,29 +87,29 @@ def test_work_that_a_limit_ended_is_not_done() -> None:
 
 @pytest.mark.parametrize("word", ["a", "1", "answer a", "answer no-receive 1"])
 def test_the_tour_calls_a_wrong_answer_wrong_first(word: str) -> None:
-    printed = tour_at_task_6().ask(word)
+    printed = tour_at_task_7().ask(word)
     assert printed[0].startswith("✗ That is not the answer. An ACK came for the first message.")
     assert "  a, b or c answers" in printed
 
 
 def test_the_name_of_a_cause_answers_a_question_for_a_text() -> None:
-    prompt = tour_at_task_6()
+    prompt = tour_at_task_7()
     assert "  type: answer TEXT" in prompt.ask("b")
     assert "That is not the answer" in prompt.ask("unsignaled")[0]
-    assert "done  7 of 8 tasks" in prompt.ask("rnr-infinite")
+    assert "done  8 of 9 tasks" in prompt.ask("rnr-infinite")
 
 
 def test_an_answer_without_a_text_is_refused() -> None:
-    printed = tour_at_task_6().ask("answer no-receive")
+    printed = tour_at_task_7().ask("answer no-receive")
     assert printed == ["answer no-receive: write the answer after the name of the task"]
 
 
 def test_the_right_answer_of_a_task_is_called_right_and_the_next_task_follows() -> None:
-    prompt = tour_at_task_6()
+    prompt = tour_at_task_7()
     choice, done, now, *asked = prompt.ask("b")
     assert choice == "✓ b) is right: an RNR NAK"
-    assert done == "done  6 of 8 tasks"
-    assert now.startswith("now   7. ")
+    assert done == "done  7 of 9 tasks"
+    assert now.startswith("now   8. ")
     assert "Type answer" in "\n".join(asked)
-    assert "8. " not in "\n".join(asked)  # what follows the next task is in the list of tasks
+    assert "9. " not in "\n".join(asked)  # what follows the next task is in the list of tasks
     assert prompt.ask("answer rnr-infinite")[0] == "✓ rnr-infinite is right."

@@ -282,3 +282,18 @@ def test_after_a_crash_a_loaded_session_file_is_loaded_again(tmp_path: Path) -> 
     assert "Continued: 2 lines" in again.ask("continue")[-1]
     assert world_of(again) == world_of(lost) != world_of(before)
     close_all()
+
+
+def test_theme_and_labs_are_short_for_settings_theme_and_lessons_labs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RDMALAB_STATE", str(tmp_path))
+    prompt, themes = Prompt(width=100), list[str]()
+    prompt.conversation.settings_changed = lambda: themes.append(read().theme)
+    assert "theme = light" in prompt.ask("theme light")[0]
+    assert (read().theme, themes) == ("light", ["light"])
+    assert "theme = light" in "\n".join(prompt.ask("theme"))
+    listed = prompt.ask("labs")
+    assert listed == prompt.ask("lessons labs")
+    assert any("labs/by-hand" in line for line in listed)
+    assert not any("rc/send" in line for line in listed)

@@ -56,8 +56,8 @@ def test_from_reset_to_the_end(state: Path) -> None:
     assert lines == [
         "done  1. RESET to INIT", "done  2. A receive for B",
         "done  3. INIT to RTR: ready to receive", "done  4. RTR to RTS: ready to send",
-        "done  5. A message", "done  6 of 8 tasks", "done  7 of 8 tasks",
-        "done  8. Go back and do better", "All tasks are done.",
+        "done  5. A message", "done  6. Poll the completions", "done  7 of 9 tasks",
+        "done  8 of 9 tasks", "done  9. Go back and do better", "All tasks are done.",
     ]  # fmt: skip
     assert "load labs/by-hand" in done[-1]
     assert "1. RESET to INIT" in "\n".join(Prompt("tour", width=200).ask("task"))

@@ -59,7 +59,7 @@ def test_every_task_can_be_read_and_answered_before_its_turn(tmp_path: Path) -> 
     assert "  your answer: 2" in typed(prompt, "task explain")
     assert "no task is called nix" in typed(prompt, "task nix")
     hidden = marks(prompt).split("?")[1]
-    assert "never returns ENOMEM after the repair" in typed(prompt, f"task {hidden}")
+    assert "after the repair no post is refused" in typed(prompt, f"task {hidden}")
 
 
 @pytest.mark.parametrize(

@@ -91,22 +91,22 @@ def test_a_newcomers_hour(shell: Shell) -> None:
     solutions = load(found(TOUR), VOCABULARY, "1").document.solutions
     assert solutions is not None
     lines = solutions.accept[0].lines
-    sent, back = lines.index("run") + 1, lines.index("goto @before")
+    sent, back = lines.index("checkpoint before"), lines.index("goto @before")
     with shell.start() as terminal:
         person = Typing(terminal)
         person.say("tuor", "did you mean tour?")
         person.say("tour", "now   1. RESET to INIT")
         person.say("hint", "modify_qp B.qp0 state=INIT")
-        person.say_all(lines[:sent], "now   6. A message without a receive")
+        person.say_all(lines[:sent], "now   7. A message without a receive")
         person.leave()
     with shell.start() as terminal:  # another day
         person = Typing(terminal)
-        person.say("tour", "now   6. A message without a receive")
+        person.say("tour", "now   7. A message without a receive")
         person.say_all(lines[sent:back], "RNR_NAK")
         person.say("answer no-receive 1", "An ACK came for the first message.")
-        person.say("answer no-receive 2", "now   7. Why has it no completion?")
+        person.say("answer no-receive 2", "now   8. Why has it no completion?")
         person.say("why A.qp0.wr[2]", "rnr-infinite")
-        person.say("answer cause rnr-infinite", "now   8. Go back and do better")
+        person.say("answer cause rnr-infinite", "now   9. Go back and do better")
         person.say_all(lines[back:], "All tasks are done.")
         first_lab(person)
         person.leave()
@@ -152,9 +152,9 @@ def test_a_newcomers_hour_with_mistakes_in_a_small_terminal(shell: Shell) -> Non
         tour_with_mistakes(Typing(terminal), lines)
     with shell.start(size=SMALL) as terminal:  # another day
         person = Typing(terminal)
-        terminal.wait_for("The tour is kept, 7 of 8 tasks: tour goes on there.")
-        person.say("tour", "87 %  ✓✓✓✓✓✓✓●  8. Go back and do better")
-        person.say_all(lines[lines.index("goto @before") :], "done    8 of 8.")
+        terminal.wait_for("The tour is kept, 8 of 9 tasks: tour goes on there.")
+        person.say("tour", "88 %  ✓✓✓✓✓✓✓✓●  9. Go back and do better")
+        person.say_all(lines[lines.index("goto @before") :], "done    9 of 9.")
         params = load(found("labs/by-hand"), VOCABULARY, "kim").params
         lab_with_an_endless_run(person, params)
         person.say("load err/rnr-retry-exceeded", "lab returns to it.")
@@ -167,19 +167,19 @@ def test_a_newcomers_hour_with_mistakes_in_a_small_terminal(shell: Shell) -> Non
 
 
 def tour_with_mistakes(person: Typing, lines: Sequence[str]) -> None:
-    """Seven tasks, with a mistake in most of them; the last one is a run without goto."""
-    sent, back = lines.index("run") + 1, lines.index("goto @before")
-    person.say("tour", "0 %  ●·······  1. RESET to INIT")
+    """Eight tasks, with a mistake in most of them; the last one is a run without goto."""
+    sent, back = lines.index("checkpoint before"), lines.index("goto @before")
+    person.say("tour", "0 %  ●········  1. RESET to INIT")
     person.say(lines[0], "1 of 2 done; left: B.qp0.state == INIT")
-    person.say(lines[1], "12 %  ✓●······  2. A receive for B")
+    person.say(lines[1], "11 %  ✓●·······  2. A receive for B")
     person.say("post_recv B.qp0", "B.qp0 has no receive with wr_id=1")
-    person.say("back", "12 %  ✓●······  2. A receive for B")
-    person.say_all(lines[2:sent], "62 %  ✓✓✓✓✓●··  6. A message without a receive")
+    person.say("back", "11 %  ✓●·······  2. A receive for B")
+    person.say_all(lines[2:sent], "66 %  ✓✓✓✓✓✓●··  7. A message without a receive")
     person.say_all(lines[sent:back], "RNR_NAK")
     person.say("a", "✗ That is not the answer. An ACK")
     # An answer of half the screen may open as a page, which lies over the strip.
-    person.say("b", "7. Why has it no completion?")
-    person.say("answer rnr-infinite", "8. Go back and do better")
+    person.say("b", "8. Why has it no completion?")
+    person.say("answer rnr-infinite", "9. Go back and do better")
     person.say("run", "goto @before, then")  # and not: goto @before
     assert b"All tasks are done" not in person.terminal.raw
     person.say("goto before", "did you mean @before?")

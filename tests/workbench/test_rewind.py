@@ -160,11 +160,29 @@ def test_now_is_on_this_branch_even_after_a_moment_of_another() -> None:
     trip(lab, "goto 13")
     well(lab, "destroy_qp A.qp0")
     view = well(lab, "diff @done").value
-    assert view.title == "from event 19 to event 14"
+    assert view.title == "from event 19 of main to event 14"
     found = [row.text for row in view.rows]
-    assert "A.qp0.state RTS → (gone)" in found
+    assert "A.qp0 RTS → (gone)" in found
+    assert not any(line.startswith("A.qp0.") for line in found)
     assert "B.mr0[100].5 bytes 68 65 6c 6c 6f → 00 00 00 00 00" in found
     assert "A.mr0[0].5 bytes 68 65 6c 6c 6f → 00 00 00 00 00" in found
+
+
+def test_an_object_of_one_moment_alone_is_one_row_with_its_name() -> None:
+    lab = written()
+    well(lab, "create_cq A.cq7 cqe=4")
+    assert printed(lab, "diff ev19") == ["A.cq7 (does not exist) → exists"]
+
+
+def test_the_end_of_a_branch_is_a_moment() -> None:
+    lab = written()
+    trip(lab, "goto 13")
+    well(lab, "modify_qp A.qp0 state=ERR")
+    found = printed(lab, "diff @main")
+    assert "A.qp0.state RTS → ERR" in found
+    assert branch(lab) == "branch-1"
+    assert printed(lab, "diff main") == found
+    assert printed(lab, "diff ev3 now") == printed(lab, "diff ev3")
 
 
 def test_a_moment_that_never_was_is_a_mistake_with_a_caret() -> None:
@@ -174,6 +192,8 @@ def test_a_moment_that_never_was_is_a_mistake_with_a_caret() -> None:
         ("diff ev12 ev99", "there is no event 99 yet", 10),
         ("diff 5s", "this is the newest event", 5),
         ("diff start @no", "no checkpoint is called no", 11),
+        ("diff elsewhere", "no moment is called elsewhere", 5),
+        ("diff !", '"!" is no moment', 5),
     ]:
         error = misread(lab, line)
         assert (error.message, error.place.start) == (message, start)
@@ -213,3 +233,23 @@ def test_a_moment_that_is_lacking_is_asked_for_as_one_writes_it() -> None:
     assert misread(lab, "goto").hint.startswith("write an event, 30, a time, 9.2us")
     assert misread(lab, "break").hint == "write a question, A.qp0.state == ERR"
     assert misread(lab, "switch").hint == "for example: switch main"
+
+
+def test_the_end_of_another_branch_is_compared_with_now() -> None:
+    lab = lab_of("checkpoint c", SEND)
+    trip(lab, "goto @c")
+    well(lab, RECV)
+    before = everything(lab)
+    view = well(lab, "diff main").value
+    assert view.title == "from event 14 of main to event 14"
+    rows = [row.text for row in view.rows]
+    assert "A.qp0.sq.posted 1 → 0" in rows
+    assert "B.qp0.rq.posted 0 → 1" in rows
+    back = [row.text for row in well(lab, "diff now main").value.rows]
+    assert "A.qp0.sq.posted 0 → 1" in back
+    assert everything(lab) == before
+    assert well(lab, "diff @main").value.rows == view.rows
+    assert misread(lab, "goto c").hint == "did you mean @c?"
+    assert "main branch-1 @c" in misread(lab, "goto nowhere").hint
+    trip(lab, "goto main")
+    assert lab.session.history.branch.name == "main"

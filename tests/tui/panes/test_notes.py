@@ -102,7 +102,7 @@ async def test_the_strip_of_a_question_has_its_answers_where_they_fit() -> None:
 
 async def test_the_page_of_the_tour_ticks_the_tasks() -> None:
     async with hosted(page, "tour", *map(INIT.format, "AB")) as it:
-        assert "1 of 8 tasks" in it.text
+        assert "1 of 9 tasks" in it.text
         assert "✓ 1. RESET to INIT" in it.text
         assert "● 2. A receive for B" in it.text
         assert "· 3. INIT to RTR: ready to receive" in it.text
@@ -125,7 +125,7 @@ async def test_a_wrong_answer_has_its_sign_and_its_words() -> None:
         for _ in range(14):
             await it.do(it.model.offered or "step")
         await it.do("answer no-receive 1")
-        assert "✗ 6. A message without a receive" in it.text
+        assert "✗ 7. A message without a receive" in it.text
         assert "An ACK came for the first message." in it.text
 
 
