@@ -147,7 +147,7 @@ def _missed(subject: Subject, log: Log) -> list[Subject]:
 
 
 def _around(session: Session, subject: Subject, log: Log) -> Component:
-    """What has to do with a subject, which the fix may have created again."""
+    """The component of a subject, which the fix may have created again."""
     about = next(iter(_missed(subject, log)), subject)
     return log.component_of(renewed(session, about, log).thing)
 
@@ -247,7 +247,7 @@ def carry_out(session: Session, lines: Sequence[str]) -> str:
 def _with_threads(
     session: Session, subject: Subject, start: Start, log: Log
 ) -> TrialOutcome | None:
-    """What becomes of the threads after a fix that helps the subject; None if they end well."""
+    """The outcome for the threads after a fix that helps the subject; None if they end well."""
     if name := _stays_failed(session, subject, log):
         return TrialOutcome(works=False, failure=f"{name}; a fix does not start it again")
     ends = side_effect(session, subject, start.event, log)
