@@ -233,7 +233,7 @@ MISTAKES = [
     'no verb "poll" | did you mean poll_cq?',
     "theme light",
     "^^^^^",
-    'no verb "theme" | settings theme NAME chooses the colours; F3 changes between dark and light',
+    'no verb "theme" | settings theme NAME chooses the colours; F3 changes to the next theme',
     "frobnicate",
     "^^^^^^^^^^",
     'no verb "frobnicate" | help all lists the verbs',
