@@ -30,7 +30,7 @@ from rdmalab.grammar.nodes import Literal, Node, Path
 from rdmalab.grammar.trees import render
 from rdmalab.session.history import read_only_visit
 from rdmalab.session.reverse import go_to_moment
-from rdmalab.spec.records import Kind, cqe_of
+from rdmalab.spec.records import Kind, cqe_of, event_of
 
 
 def consult(session: Session, question: Node | None = None, at: MomentWord | None = None) -> Report:
@@ -102,14 +102,16 @@ def _pointed(session: Session, log: Log, question: Node | None) -> Report:
 
 
 def _is_drained(session: Session, log: Log, question: Path, best: Examination) -> bool:
-    """Whether a call of its own side alone ended the work of a queue pair, and all was polled."""
+    """Whether a call alone ended the work of a queue pair, all of it polled while that lived."""
     thing = session.names.find(str(question)) if len(question.steps) == 2 else None
     if thing is None or thing.noun is not Noun.QP or best.report.slug != "own-err":
         return False
+    end = log.destroyed(thing)
     added, polled = (
-        sum(cqe_of(r).qp_num == thing.number for r in log.of(kind, thing.node))
+        sum(cqe_of(r).qp_num == thing.number and (end is None or event_of(r) < end)
+            for r in log.of(kind, thing.node))
         for kind in (Kind.CQE_ADDED, Kind.CQE_POLLED)
-    )
+    )  # fmt: skip
     return added == polled
 
 

@@ -178,7 +178,7 @@ def test_of_a_fix_after_a_teardown_the_line_is_shown_that_changes_something() ->
     assert "works: connect A.qp0 B.qp0" in remedy.cure.program
 
 
-def test_a_fix_with_a_reset_posts_again_what_waited_behind_the_request() -> None:
+def test_a_fix_with_a_reset_posts_the_waiting_sends_again() -> None:
     read = "post_send A.qp0 wr_id=1 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED"
     write = "post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[8:16] remote=B.mr0[64] flags="
     lab = posted(pair("fault drop B->A nth=1", use="use rc_pair timeout=0"),

@@ -129,6 +129,7 @@ def test_a_literal_says_a_value(text: str, kind: ArgumentKind, value: Any) -> No
         ("B", NewKind(Noun.PD), (0, 1), "write B.pd0"),
         ("A.pd0[1]", NewKind(Noun.PD), (0, 8), "write a new name, A.qp0"),
         ("A>B", DirectionKind(), (1, 2), "write A->B"),
+        ("?soon", MomentKind(), (0, 5), A_MOMENT),
         ("-soon", MomentKind(), (0, 5), A_MOMENT),
         ("9.2", MomentKind(), (0, 3), "did you mean 9.2us?"),
         ("@", MomentKind(), (0, 1), A_MOMENT),

@@ -80,7 +80,7 @@ async def test_tab_writes_the_lines_of_the_tour_one_by_one() -> None:
             await it.settled()
         await it.sees("task    11 %  ✓●·······  2. A receive for B", f"Tab     {RECEIVE}")
         await it.press("tab", "enter")
-        await it.sees("25 %  ✓✓●·····  3. INIT to RTR: ready to receive")
+        await it.sees("22 %  ✓✓●······  3. INIT to RTR: ready to receive")
 
 
 async def test_the_tasks_of_a_lab_stay_seen_at_80_columns(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ async def test_notes_and_why_are_copied_as_text() -> None:
 async def test_above_the_line_for_tab_there_is_more_to_read() -> None:
     async with stand((80, 24)) as it:
         await it.say("tour")
-        await it.until(lambda: "rows above  Tab: the line that comes next" in it.text)
+        await it.until(lambda: "rows below, PgDn  Tab: the line that comes next" in it.text)
 
 
 async def test_tab_shows_the_line_that_it_takes_also_after_scrolling_back() -> None:
@@ -147,3 +147,14 @@ async def test_tab_shows_the_line_that_it_takes_also_after_scrolling_back() -> N
         await it.pilot.press("tab")
         await it.until(lambda: it.app.prompt.text.startswith("modify_qp A.qp0"))
         await it.until(lambda: it.app.prompt.is_vertical_scroll_end)
+
+
+@pytest.mark.parametrize("line", ["tour again", "load labs/sq-full student=me"])
+async def test_a_task_is_read_from_its_first_row_and_a_key_shows_the_end(line: str) -> None:
+    async with stand() as it:
+        it.app.say(line)
+        title = "Tour: from" if "tour" in line else "A send queue that stays full"
+        await it.until(lambda: title in "".join(it.grid[14:15]))
+        await it.sees("rows below, PgDn")
+        await it.press("s")
+        await it.until(lambda: "A> s" in it.text)

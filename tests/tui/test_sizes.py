@@ -68,6 +68,8 @@ async def test_a_lesson_is_seen_at_each_size(
                 await it.sees("Esc Back")
                 await it.press("escape")
             wanted = [spelled(text, ascii_only) for text in seen_in_a_lesson(it, columns, rows)]
+            if line.startswith("load") and not it.app.prompt.is_vertical_scroll_end:
+                wanted[wanted.index("A>")] = "below, PgDn"  # its text is read from the beginning
             await it.until(partial(shows, it, wanted, ascii_only))
             grid = it.grid
             assert len(grid) == rows

@@ -141,9 +141,11 @@ class ThreadWait:
         named = [int(text) for line in self.lines if line.question is not None
                  for text in _WR_ID.findall(render(line.question))]  # fmt: skip
         log, node = self.case.log, self.thing.node
+        if not named or log.begins:
+            return []
         posts = [r for kind in _POSTS for r in log.of(kind, node)]
         lacking = {*named} - {rec.wqe_of(r).wr.wr_id for r in posts}
-        if not lacking or log.begins:
+        if not lacking:
             return []
         last = max(posts, key=rec.event_of, default=None)
         but = f"; the last request posted is {fmt.wr(rec.wqe_of(last).wr.wr_id)}" if last else ""

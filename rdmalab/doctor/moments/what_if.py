@@ -107,14 +107,16 @@ def _left_in_err(session: Session, subject: Subject) -> str:
 class Start:
     """Facts before a trial: the event, the newest record, a program's line, the completions.
 
-    waits: the subject has no completion yet.
+    silent: the subject is a send that waits, and is to have no completion.
     """
 
     def __init__(self, session: Session, subject: Subject, log: Log) -> None:
         self.event = session.world.event
         self.record = session.world.trace.latest
         self.on_cq = _on_cq(session, subject)
-        self.waits = outcome_of(session, subject, log).kind is Status.PENDING
+        wqe = Send(session, subject, log).wqe if subject.sort is Sort.SEND else None
+        waits = outcome_of(session, subject, log).kind is Status.PENDING
+        self.silent = waits and wqe is not None and not wqe.signaled
         program = _program(session, subject)
         self.line = program.line.number if program is not None else 0
 
@@ -128,7 +130,7 @@ def _came_of(session: Session, subject: Subject, start: Start, log: Log) -> Tria
     works = found.good or found.done or _waits_again(session, subject, found, log)
     if works and subject.sort is Sort.SEND and _is_lost(session, subject, log):
         return TrialOutcome(works=False, failure="it ends with SUCCESS, but is lost again")
-    if subject.sort is Sort.SEND and start.waits and found.done and not found.good:
+    if start.silent and found.done and not found.good:
         return TrialOutcome(works=False, ends="it has no completion, as it is not signaled")
     if subject.sort is Sort.PROGRAM and found.kind is Status.PENDING:
         works = passes_line(session, subject.thing, start.line, start.record)

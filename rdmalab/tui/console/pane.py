@@ -135,7 +135,13 @@ class Console(LineView, can_focus=True):
 
     def say(self, line: str) -> None:
         """Evaluate a line as if it had been typed, for a key that runs a command."""
+        self._return_to_prompt()
         self.call_later(self.live.say, line)  # after the keys that this widget has not read yet
+
+    def show_last(self, rows: int) -> None:
+        """Scroll so that so many printed rows are read from their first one; a key ends that."""
+        self.scroll_to(y=len(self._transcript.rows) - rows, animate=False, force=True,
+                       immediate=True)  # fmt: skip
 
     def type_in(self, text: str) -> None:
         """Type a text, if nothing is typed yet, and show it."""

@@ -149,7 +149,8 @@ class Prompt(Console):
             doing = "searching" if self._model.conversation.searching else "running"
             return f"Prompt  {doing}, ^C or F9 stops"
         if above and self.scroll_y < self.max_scroll_y:
-            return f"Prompt  {fmt.count(above, 'row')} above, typing shows the end"
+            below = fmt.count(int(self.max_scroll_y) - above, "row")
+            return f"Prompt  {below} below, PgDn"
         return f"Prompt  PgUp: {fmt.count(above, 'row')} above" if above else "Prompt"
 
     def _help(self) -> str:

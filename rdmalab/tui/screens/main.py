@@ -239,7 +239,7 @@ class Main(Screen[None]):
         self.frame_soon()
         is_why = answer is not before[1] and answer is not None
         if walk is not before[0] and walk is not None:
-            self.bring(NOTES if self.is_beside else WIRE)  # a strip has the notes otherwise
+            self._begin_walk(printed)
         elif self.is_beside and is_why:
             self.bring(WHY)
             self._is_why_over = self.model.exercise is not None
@@ -255,6 +255,12 @@ class Main(Screen[None]):
 
             page = answer_page(text, printed, answer if is_why else None, self.size.height)
             self.call_after_refresh(self._open, page, printed)
+
+    def _begin_walk(self, printed: list[Line]) -> None:
+        """A lesson or lab was opened: show its pane, and its text from the beginning."""
+        self.bring(NOTES if self.is_beside else WIRE)  # a strip has the notes otherwise
+        if len(printed) >= self.prompt.size.height:
+            self.call_after_refresh(self.prompt.show_last, len(printed))
 
     def _is_page(self, rows: int, is_change: bool) -> bool:
         """Whether an answer of so many rows opens a page.

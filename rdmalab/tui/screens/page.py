@@ -167,7 +167,19 @@ class Page(TextScreen):
         last = min(count, first + sheet.scrollable_content_region.height)
         whole_page = not first and last == count
         place = "" if whole_page else f"rows {first + 1} to {last} of {count}   "
-        sheet.border_subtitle = f"{place}letters go to the prompt"
+        sheet.border_subtitle = f"{place}{self._hint}"
+
+    @property
+    def _hint(self) -> str:
+        """The places that were found, and the keys that lead to them; else where letters go."""
+        if not self._wanted:
+            return "letters go to the prompt"
+        found = rows_with((row.plain for row in self._rows), self._wanted)
+        if not found:
+            return "none found   Esc"
+        here = found.index(self._at) + 1 if self._at in found else 1
+        keys = "Enter keeps the marks" if self.is_typing else "n next  N previous"
+        return f"{here} of {len(found)}   {keys}  Esc"
 
     # ---- find -----------------------------------------------------------------------------------
 
@@ -183,8 +195,11 @@ class Page(TextScreen):
         self.action_find_next(1)
 
     def on_input_submitted(self) -> None:
-        """Enter: the next one."""
-        self.action_find_next(1)
+        """Enter: the marks stay, and `n` and `N` go on from here; without any one types on."""
+        if self._at >= 0:
+            self.query_one("#sought", Input).display = False
+            self.set_focus(None)
+        self.place()
 
     def action_find_next(self, step: int) -> None:
         """Go to the next row that has it, around the end."""
@@ -192,23 +207,29 @@ class Page(TextScreen):
         if (at := following(found, self._at, step)) is not None:
             self._at = at
             self._sheet.scroll_to(y=max(0, self._at - 3), animate=False)
-        elif self._wanted:
-            self.notify(f"nothing here has {self._wanted!r}", timeout=2)
+        self._show()
+
+    def _end_find(self) -> None:
+        """Take the marks away, and close the line."""
+        sought = self.query_one("#sought", Input)
+        sought.value, sought.display = "", False
+        self._wanted = ""
+        self.set_focus(None)
         self._show()
 
     # ---- keys -----------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
-        """Up, Down and Esc of the line of what is sought; else as all such screens."""
-        if not self.is_typing or event.key not in ("up", "down", "escape"):
+        """Keys of a search; else as all such screens."""
+        after_typing = {"n": 1, "N": -1} if self._wanted else {}
+        ways = {"up": -1, "down": 1} if self.is_typing else after_typing
+        if event.key in ways:
+            self.action_find_next(ways[event.key])
+        elif event.key == "escape" and (self.is_typing or self._wanted):
+            self._end_find()
+        else:
             super().on_key(event)
             return
-        if event.key == "escape":
-            sought = self.query_one("#sought", Input)
-            sought.value, sought.display = "", False
-            self.set_focus(None)
-        else:
-            self.action_find_next(1 if event.key == "down" else -1)
         event.stop()
         event.prevent_default()
 

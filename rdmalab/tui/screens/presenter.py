@@ -10,6 +10,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from rdmalab.tui.bars import CaptionBar
+from rdmalab.tui.keys import shown
 from rdmalab.tui.pane_table import NOTES, WIRE, made
 from rdmalab.tui.screens.page import Page
 
@@ -34,7 +35,7 @@ _HELP: list[Line] = [
     [("bold", "PgDn runs a lesson from note to note; PgUp returns to the note before.")],
     [("", "At the end PgDn loads the next lesson. Without a lesson the keys step and go back.")],
     [],
-    *([("bold", f"  {keys.replace(',', ' '):<30}"), ("", f"{word}: {meaning}")]
+    *([("bold", f"  {' '.join(map(shown, keys.split(','))):<30}"), ("", f"{word}: {meaning}")]
       for keys, _, _, word, meaning in _KEYS),
 ]  # fmt: skip
 

@@ -117,14 +117,32 @@ async def test_find_marks_and_n_goes_on() -> None:
         await it.pilot.press("slash", *"post")
         await it.until(lambda: found._at >= 0)
         first = found._at
-        await it.pilot.press("enter")
+        await it.pilot.press("down")
         await it.until(lambda: found._at > first)
         await it.pilot.press("up")
+        await it.until(lambda: found._at == first)
+        await it.pilot.press("enter")
+        await it.sees("n next  N previous  Esc")
+        await it.pilot.press("n")
+        await it.until(lambda: found._at > first)
+        await it.pilot.press("N")
         await it.until(lambda: found._at == first)
         await it.pilot.press("escape")
         await it.pilot.pause()
         assert it.app.screen is found
         assert found._wanted == ""
+        await it.sees("letters go to the prompt")
+
+
+async def test_a_text_that_a_page_has_not_is_reported_beside_its_rows() -> None:
+    async with stand() as it:
+        await it.say("help all")
+        found = await opened(it)
+        await it.pilot.press("slash", *"zzz", "enter")
+        await it.sees("none found   Esc")
+        assert found.is_typing
+        await it.pilot.press("escape", "h")
+        await it.until(lambda: it.app.prompt.text == "h")
 
 
 async def test_why_has_its_keys() -> None:

@@ -90,7 +90,7 @@ async def test_f1_names_the_keys_of_a_lecture() -> None:
     async with stand(path=LOST) as it:
         await present(it)
         await it.press("f1")
-        await it.sees("PgDn runs a lesson from note to note", "pageup")
+        await it.sees("PgDn runs a lesson from note to note", "PgUp Left b F7")
 
 
 async def test_no_message_covers_the_notes_of_a_lecture() -> None:
