@@ -1,11 +1,12 @@
 """A branch of time: its journal and its snapshots."""
 
+from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
 
 from rdmalab.session.journal import Journal
-from rdmalab.spec.records import Kind, kind_of
+from rdmalab.spec.records import Kind, Record, event_of, kind_of, without_idle_repeats
 from rdmalab.world.snapshots import ObjectState, SavedStates
 from rdmalab.world.trace import Numbered
 
@@ -25,7 +26,8 @@ class Snapshot:
     """A snapshot. records, entries: how many of the trace and of the journal precede it.
 
     rare: the rare records since the previous snapshot. left_out: kinds that are incomplete in it,
-    because they were not rare then.
+    because they were not rare then. telling: all records since the previous snapshot but idle
+    repeats; None if they are too many to keep.
     """
 
     place: TimePoint
@@ -36,6 +38,7 @@ class Snapshot:
     named: tuple[int, int, int] = field(repr=False)
     rare: list[Numbered] = field(default_factory=list)
     left_out: frozenset[Kind] = frozenset()
+    telling: list[Record] | None = None
 
 
 class SafePoint(NamedTuple):
@@ -99,7 +102,45 @@ def thin_out(kept: list[Snapshot], recent: int, old: int) -> list[Snapshot]:
     gone, stays = kept[index], kept[index + 1]
     rare, left_out = both_ends(gone.rare + stays.rare)
     left_out |= gone.left_out | stays.left_out
-    return [*kept[:index], replace(stays, rare=rare, left_out=left_out), *kept[index + 2 :]]
+    merged = replace(stays, rare=rare, left_out=left_out, telling=_joined(gone, stays, rare))
+    return [*kept[:index], merged, *kept[index + 2 :]]
+
+
+def _joined(gone: Snapshot, stays: Snapshot, rare: list[Numbered]) -> list[Record] | None:
+    """The telling records of two stretches in a row."""
+    if gone.telling is None or stays.telling is None:
+        return None
+    return without_idle_repeats(gone.telling + stays.telling, (each.record for each in rare))
+
+
+def bound_telling(kept: list[Snapshot], most: int) -> None:
+    """Drop telling records, the oldest first, where all snapshots have more than `most`."""
+    left = most
+    for snapshot in reversed(kept):
+        if snapshot.telling is None:
+            return
+        left -= len(snapshot.telling)
+        if left < 0:
+            snapshot.telling = None
+
+
+def telling_before(kept: list[Snapshot], event: int, most: int) -> tuple[int, list[Record]]:
+    """The telling records before an event, and the event from which on they are complete.
+
+    At most so many, oldest first.
+    """
+    index = bisect_left(kept, event - 1, key=lambda snapshot: snapshot.place.event)
+    found: list[list[Record]] = []
+    begins = event
+    for n in range(index, 0, -1) if index < len(kept) else ():
+        telling = kept[n].telling
+        most -= len(telling or ())
+        if telling is None or most < 0:
+            break
+        stop = bisect_left(telling, event, key=event_of)
+        found.append(telling[:stop])
+        begins = kept[n - 1].place.event + 1
+    return begins, [record for each in reversed(found) for record in each]
 
 
 def both_ends(found: list[Numbered]) -> tuple[list[Numbered], frozenset[Kind]]:

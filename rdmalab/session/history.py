@@ -10,12 +10,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rdmalab.command import Ref
-from rdmalab.session.branch import Branch, SafePoint, Snapshot, TimePoint, both_ends, thin_out
+from rdmalab.session.branch import (
+    Branch,
+    SafePoint,
+    Snapshot,
+    TimePoint,
+    both_ends,
+    bound_telling,
+    thin_out,
+)
 from rdmalab.session.interruption import stoppable
 from rdmalab.session.journal import Entry
 from rdmalab.session.names import Names
 from rdmalab.session.replayed_records import ReplayedRecords
-from rdmalab.spec.records import kept_of
+from rdmalab.spec.records import kept_of, without_idle_repeats
 from rdmalab.world import snapshots
 from rdmalab.world.programs import programs_of
 from rdmalab.world.snapshots import ObjectState, capture_object, restore_object
@@ -29,6 +37,9 @@ OLD = 128  # of the older ones so many, evenly far apart
 # Snapshots whose records stay in memory: about 90,000 records, older ones are replayed. Half as
 # many save 15 MB, but hide the destroy_qp from `why` of a thread that polls 20,000 events later.
 HOT = 32
+# Records other than idle polls that stay, counted with those above: as many as busy threads write
+# in 12 snapshots. So `why` knows all that a session did whose threads mostly poll.
+TELLING = 32_768
 
 Replay = Callable[[Entry], None]
 
@@ -340,8 +351,10 @@ class Moments:
             records = trace.records[first:]
         rare = [Numbered(number, record) for number, record in kept_of(records, first)]
         taken.rare, taken.left_out = both_ends(rare)
+        taken.telling = without_idle_repeats(records, (each.record for each in taken.rare))
         self.base = taken
         branch.snapshots = thin_out([*branch.snapshots, taken], RECENT, OLD)
+        bound_telling(branch.snapshots, TELLING)
         if len(branch.snapshots) > HOT:
             trace.forget(branch.snapshots[-HOT].records)
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple, Protocol, TypeVar
 
-from rdmalab.session.branch import Branch, Snapshot, TimePoint
+from rdmalab.session.branch import Branch, Snapshot, TimePoint, telling_before
 from rdmalab.session.interruption import check, stoppable
-from rdmalab.spec.records import Kind, kind_of
+from rdmalab.spec.records import Kind, Record, kind_of
 from rdmalab.world.trace import Numbered, Stretch
 from rdmalab.world.world import World
 
@@ -105,6 +105,10 @@ class ReplayedRecords:
         index = bisect_left(kept, before, key=lambda s: s.records)
         for snapshot in reversed(kept[: index + 1]):
             yield from (each for each in reversed(snapshot.rare) if each.number < before)
+
+    def telling(self, before: int, most: int) -> tuple[int, list[Record]]:
+        """The telling records before an event, and the event from which on all are kept."""
+        return telling_before(self._history.branch.snapshots, before, most)
 
     def rare_of(self, kind: Kind, before: int) -> Iterator[Numbered]:
         """All records of a rare kind older than this number, the newest first."""

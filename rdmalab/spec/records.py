@@ -369,3 +369,27 @@ def kept_of(records: Iterable[Record], first: int) -> list[tuple[int, Record]]:
         for number, record in enumerate(records, first)
         if record[3] in _MAYBE_KEPT and _KEPT_IF_FAILED.get(record[3], bool)(record)
     ]
+
+
+_CHANGES_NOTHING = frozenset((Kind.PROGRAM_RAN, Kind.CALLED, Kind.REFUSED))
+_line_ran: Callable[[Record], tuple[object, ...]] = itemgetter(Field.NODE, Field.OBJECT, Field.A)
+
+
+def without_idle_repeats(records: list[Record], rare: Iterable[Record]) -> list[Record]:
+    """The records without events in which a program did no more than run a line again in vain.
+
+    Of those of one line the first and the last stay, and those that have a record in `rare`.
+    """
+    ran = [record for record in records if record[3] is Kind.PROGRAM_RAN]
+    idle = set(map(event_of, ran))
+    idle.difference_update([r[0] for r in records if r[3] not in _CHANGES_NOTHING])
+    if not idle:
+        return records
+    ran = [record for record in ran if record[0] in idle]
+    lines, events = list(map(_line_ran, ran)), list(map(event_of, ran))
+    idle.difference_update(dict(zip(lines, events, strict=True)).values())
+    lines.reverse()
+    events.reverse()
+    idle.difference_update(dict(zip(lines, events, strict=True)).values())
+    idle.difference_update(map(event_of, rare))
+    return [record for record in records if record[0] not in idle]

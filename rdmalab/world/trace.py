@@ -46,6 +46,12 @@ class Older(Protocol):
         Of many that say the same only the first and the last ones.
         """
 
+    def telling(self, before: int, most: int) -> tuple[int, list[Record]]:
+        """The records before an event without idle repeats, as far back as they are kept.
+
+        First the event from which on all are there. At most so many, oldest first; no replay.
+        """
+
     def rare_of(self, kind: Kind, before: int) -> Iterator[Numbered]:
         """All records of one kind in RARE before a number, the newest first."""
 
@@ -65,6 +71,11 @@ class Forgotten:
         """No records."""
         del before
         return iter(())
+
+    def telling(self, before: int, most: int) -> tuple[int, list[Record]]:
+        """No records."""
+        del most
+        return before, []
 
     def rare_of(self, kind: Kind, before: int) -> Iterator[Numbered]:
         """No records."""

@@ -3,8 +3,16 @@
 from itertools import pairwise
 from typing import Any
 
-from rdmalab.session.branch import ENDS, Snapshot, TimePoint, both_ends, thin_out
-from rdmalab.spec.records import Kind
+from rdmalab.session.branch import (
+    ENDS,
+    Snapshot,
+    TimePoint,
+    both_ends,
+    bound_telling,
+    telling_before,
+    thin_out,
+)
+from rdmalab.spec.records import Kind, Record, without_idle_repeats
 from rdmalab.world.trace import Numbered
 
 
@@ -63,3 +71,54 @@ def test_the_bound_of_what_repeats_holds_when_snapshots_go() -> None:
         kept = thin_out([*kept, _snapshot(event, [_numbered(event, b="RNR")])], recent=4, old=4)
     assert max(len(snapshot.rare) for snapshot in kept) == 2 * ENDS
     assert {kind for snapshot in kept for kind in snapshot.left_out} == {Kind.WENT_BACK}
+
+
+# --------------------------------------------------------------------------- polls in a long past
+def _polls(first: int, count: int) -> list[Record]:
+    """A program polls in two lines; every tenth event is one of another object."""
+    sent = (Kind.PACKET_SENT, 17, "packet", None)
+    return [
+        (event, event, -1, kind, "A", thing, a, b)
+        for event in range(first, first + count)
+        for kind, thing, a, b in ([sent] if event % 10 == 0 else [
+            (Kind.PROGRAM_RAN, 1, 1 + event % 2, "poll A.cq0"), (Kind.CALLED, 1, "poll_cq", 0),
+        ])
+    ]  # fmt: skip
+
+
+def _kept_of(events: int, step: int, most: int) -> list[Snapshot]:
+    kept = [_snapshot(-1)]
+    for first in range(0, events, step):
+        new = _snapshot(first + step - 1)
+        new.telling = without_idle_repeats(_polls(first, step), ())
+        kept = thin_out([*kept, new], recent=4, old=4)
+        bound_telling(kept, most)
+    return kept
+
+
+def test_of_idle_polls_the_first_and_the_last_of_a_line_stay() -> None:
+    found = without_idle_repeats(_polls(0, 100), [])
+    assert {r[0] for r in found if r[3] is Kind.PROGRAM_RAN} == {1, 2, 98, 99}
+    assert [r[0] for r in found if r[3] is Kind.PACKET_SENT] == list(range(0, 100, 10))
+    rare = [(51, 51, -1, Kind.REFUSED, "A", 1, "", "")]
+    assert 51 in {r[0] for r in without_idle_repeats(_polls(0, 100), rare)}
+
+
+def test_all_but_idle_polls_is_kept_from_the_beginning_on() -> None:
+    begins, found = telling_before(_kept_of(1_000, 50, 10_000), 730, 10_000)
+    assert begins == 0
+    assert [r[0] for r in found if r[3] is Kind.PACKET_SENT] == list(range(0, 730, 10))
+    assert len(found) < 500
+    assert found == sorted(found, key=lambda record: record[0])
+
+
+def test_records_but_idle_polls_have_a_bound_and_no_gap() -> None:
+    kept = _kept_of(1_000, 50, 60)
+    assert sum(len(each.telling or ()) for each in kept) <= 60
+    begins, found = telling_before(kept, 1_000, 10_000)
+    assert 0 < begins < 1_000
+    assert [r[0] for r in found if r[3] is Kind.PACKET_SENT] == [
+        event for event in range(0, 1_000, 10) if event >= begins
+    ]
+    assert telling_before(kept, 1_000, 1) == (1_000, [])
+    assert telling_before(kept, 1_200, 10_000) == (1_200, [])  # more than the snapshots have

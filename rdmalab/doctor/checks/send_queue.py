@@ -58,7 +58,8 @@ def sq_full_of_unsignaled(case: Case, qp: QueuePair) -> Finding:
         fact(f"{many} of {case.qp_name(qp)}: {names}{more}, none of them signaled",
              full_queues.posted(case, qp, held.wqes[0])),
         fact(f"all of them are carried out, and {held.done} completions will never come"),
-        *_answer(call), cure=_cure(case, qp) if call is not None else Fix(program=_SIGNAL),
+        *_answer(call),
+        cure=_cure(case, qp) if call is not None and not call.program else Fix(program=_SIGNAL),
     )  # fmt: skip
 
 

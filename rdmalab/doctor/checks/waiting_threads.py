@@ -96,20 +96,18 @@ def nothing_outstanding(case: Case, waits: ThreadWait) -> Finding:
 def _last_post(case: Case, qp: QueuePair) -> Evidence:
     """The last post on its queues, and whether all of it is over."""
     name, own = case.qp_name(qp), qp.thing
-    posts = [each for kind in _POSTS for each in case.log.about(kind, own)]
+    kept = [each for kind in _POSTS for each in case.log.about(kind, own)]
     if qp.srq:
         srq = Thing(Noun.SRQ, qp.node, qp.srq)
         name = f"{name} and {case.names.of(srq)}"
-        posts += case.log.about(Kind.SRQ_POSTED, srq)
-    if not posts:
-        older = qp.sq.posted + qp.source.posted
-        if older:  # the log no longer has them
-            before = f"before event {case.log.begins}, where the log begins"
-            return fact(f"{fmt.count(older, 'work request')} posted on {name}, all {before}")
+        kept += case.log.about(Kind.SRQ_POSTED, srq)
+    posted = qp.sq.posted + qp.source.posted
+    if not posted:
         return fact(f"nothing was posted on {name}")
     over = "" if qp.comp.serial < qp.sq.posted or qp.source.wqes else ", none outstanding"
-    many = fmt.count(len(posts), "work request")
-    return fact(f"{many} posted on {name}{over}; the last one here", max(map(event_of, posts)))
+    last = "; the last one here" if kept else ""
+    many = fmt.count(posted, "work request")
+    return fact(f"{many} posted on {name}{over}{last}", max(map(event_of, kept), default=None))
 
 
 @check("silent-peer", waits=_on_queues)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rdmalab.doctor.case import Case, Session, Sort, Subject
 from rdmalab.doctor.evidence.finding import Fix
-from rdmalab.doctor.fixes.recovery import flushed_sends, reposted
+from rdmalab.doctor.fixes.recovery import reposted, sends_taken
 from rdmalab.doctor.fixes.reposting import repost_flushed
 from rdmalab.doctor.moments.future import undone_trial
 from rdmalab.doctor.moments.moments import visit
@@ -86,21 +86,22 @@ def _with(cure: Fix, asked: Case) -> Fix:
 
 
 def _with_flushed(cure: Fix, asked: Case) -> list[Fix]:
-    """Of a fix with a RESET two: the flushed sends that take no receive are posted again, or none.
+    """Of a fix with a RESET two: the taken sends that need no receive are posted again, or none.
 
     Each names those that it leaves out.
     """
     reset = any(line.endswith(" state=RESET") for line in cure.lines)
-    flushed = flushed_sends(asked) if reset and asked.qp is not None else []
-    posts = [(wr, post_send(asked, asked.qp, wr)) for wr in flushed if asked.qp is not None]
-    posts = [(wr, line) for wr, line in posts if line not in cure.lines]
+    taken = sends_taken(asked) if reset and asked.qp is not None else []
+    posts = [(wr, post_send(asked, asked.qp, wr)) for wr in taken if asked.qp is not None]
+    known = {tuple(line.split()[:3]) for line in cure.lines}  # wr_id=1 A.qp0 post_send, changed
+    posts = [(wr, line) for wr, line in posts if tuple(line.split()[:3]) not in known]
     again = [line for wr, line in posts if not needs_receive(wr)][:_MOST_AGAIN]
     return [_leaving_out(cure, more, [wr for wr, line in posts if line not in more])
             for more in ([again, []] if again else [[]])]  # fmt: skip
 
 
 def _leaving_out(cure: Fix, more: list[str], left: list[SendWR]) -> Fix:
-    """A fix with more lines; its note names what was flushed and is not among them."""
+    """A fix with more lines; its note names what was flushed or lost and is not among them."""
     names = fmt.listed([fmt.wr(wr.wr_id) for wr in left], _MOST_NAMED)
     text = f"sends that it does not post again: {names}" if left else ""
     return Fix([*cure.lines, *more], note="; ".join(filter(None, (cure.note, text))))

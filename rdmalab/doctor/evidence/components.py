@@ -15,6 +15,7 @@ from rdmalab.wire.packet import Packet
 from rdmalab.world.event_queue import Door, Entry
 from rdmalab.world.programs import Program, programs_of, running
 from rdmalab.world.relations import exists, find_qp, peer_of, peer_thing, used_by
+from rdmalab.world.snapshots import take
 from rdmalab.world.world import World
 
 Component: TypeAlias = frozenset[Thing]
@@ -89,18 +90,16 @@ def leave_out_others(world: World, component: Component) -> None:
 def last_change(history: History, component: Component) -> int | None:
     """The event of the first snapshot that shows a component as it is now; None if it was ever so.
 
-    None as well where no snapshot differs from the next one. The present event where something has
-    happened since the last snapshot.
+    The present event where no snapshot does; None as well where none differs from the next one.
     """
-    snapshots = history.branch.snapshots
-    places = {thing[1:] for thing in component if thing.noun in (Noun.QP, Noun.PROGRAM)}
-    for record in history.world.trace.since(snapshots[-1].records) if snapshots else ():
-        if kind_of(record) not in _IDLE_KINDS and (node_of(record), object_of(record)) in places:
-            return history.world.event
     keys = [(t.node, str(t.noun), t.number) for t in component if t.noun in (Noun.QP, Noun.PROGRAM)]
-    for before, after in zip(snapshots[-2::-1], snapshots[:0:-1], strict=True):
-        if any(before.images.get(key) != after.images.get(key) for key in keys):
-            return after.place.event
+    after, since = take(history.world, keys, {}), history.here.event
+    for snapshot in reversed(history.branch.snapshots):
+        if snapshot.place.event > history.here.event:
+            continue
+        if any(snapshot.images.get(key) != after.get(key) for key in keys):
+            return since
+        after, since = snapshot.images, snapshot.place.event
     return None
 
 

@@ -1,7 +1,8 @@
 """The log and the calls in it, sorted by kind once for all checks that look into it.
 
 Of rare kinds and of failed work it has all there ever were, but of many that say the same only the
-first and the last ones; of the other kinds those that are kept, without a replay of the past.
+first and the last ones; of the other kinds those that are kept, without a replay of the past. Of
+polls that found nothing some in a long row are left out.
 """
 
 from bisect import bisect_left, bisect_right
@@ -23,6 +24,8 @@ from rdmalab.world.trace import Trace
 _T = TypeVar("_T")
 ENOUGH = 16_384
 """Number of newest records that are read, at least."""
+MOST = 1 << 20
+"""Number of older records that are read where they are kept."""
 
 
 class WorkKey(NamedTuple):
@@ -133,6 +136,7 @@ class Log:
         self.trace = session.world.trace
         self.before = before
         self.brief = newest > 0
+        self.most = newest or MOST
         self.count = self.trace.latest + 1
         self.event = session.world.event
         since = before.count if before is not None else None
@@ -185,20 +189,28 @@ class Log:
         return kept
 
     @cached_property
-    def _rare(self) -> dict[Kind, list[Record]]:
-        """Records of rare kinds that are older than the records read."""
+    def _telling(self) -> tuple[int, list[Record]]:
+        """Records before those read, all but idle repeats, and the event where they begin."""
+        begins = rec.event_of(self._records[0]) if self.first and self._records else 0
+        return self.trace.older.telling(begins, self.most) if begins else (0, [])
+
+    @cached_property
+    def _older(self) -> dict[Kind, list[Record]]:
+        """Records that are older than those read: of rare kinds, and telling ones."""
         found: dict[Kind, list[Record]] = {}
-        if self.before is None and self.first and not self.brief:
-            for each in self.trace.older.rare(self.first):
-                found.setdefault(rec.kind_of(each.record), []).append(each.record)
-        return {kind: each[::-1] for kind, each in found.items()}
+        begins, telling = self._telling
+        rare = self.trace.older.rare(self.first) if begins and not self.brief else ()
+        older = [each.record for each in rare if rec.event_of(each.record) < begins]
+        for record in (*reversed(older), *telling):
+            found.setdefault(rec.kind_of(record), []).append(record)
+        return found
 
     @property
     def begins(self) -> int:
-        """The event from which on all records are kept."""
+        """The event from which on all records are kept, but for idle repeats."""
         if (longer := self.whole or self.before) is not None:
             return longer.begins
-        return rec.event_of(self._records[0]) if self.first and self._records else 0
+        return self._telling[0]
 
     def of(self, kind: Kind, node: str = "", number: int | None = None) -> list[Record]:
         """Records of a kind, of one node, of one object."""
@@ -286,7 +298,8 @@ class Log:
         if self.whole is not None and kind not in self._of_kind:
             self._of_kind[kind] = self._cut(self.whole.of(kind))
         if kind not in self._of_kind:
-            self._of_kind[kind] = self._rare.get(kind, []) + self._kept[kind]
+            older = self._older.get(kind, []) if self.before is None else []
+            self._of_kind[kind] = older + self._kept[kind]
         return self._of_kind[kind]
 
     def _things(self, kind: Kind) -> dict[tuple[str, int], list[Record]]:

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 
 from rdmalab.command import Invocation, New, Noun, Ref, Thing
 from rdmalab.doctor.evidence.log import Call, Log
-from rdmalab.doctor.evidence.posting_calls import POSTS_OF, attempt, closed_by, id_of
+from rdmalab.doctor.evidence.posting_calls import Attempt, attempt, bound, closed_by, id_of
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.evidence.work_of_queues import undone
+from rdmalab.doctor.evidence.work_requests import post_kind
+from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind
@@ -95,11 +97,8 @@ class Repeats:
             posts = self._log.about(Kind.SEND_POSTED, batch.thing)
             since = {rec.send_wqe_of(r).wr.wr_id for r in posts if rec.event_of(r) > call.event}
             return {built.wr.wr_id for built in batch.built} <= since
-        handed = attempt(self._log, call) if call.event >= self._log.begins else None
-        if handed is not None:
-            posts = self._log.of(POSTS_OF[call.verb], *call.thing)
-            since = {rec.wqe_of(r).wr.wr_id for r in posts if rec.event_of(r) > call.event}
-            return {id_of(wr) for wr in handed.left} <= since
+        if (tried := attempt(self._log, call)) is not None and call.event >= self._log.begins:
+            return _is_posted_since(self._log, tried)
         invocation = call.invocation
         if invocation is not None and self._newest.get(_key(invocation), -1) > call.event:
             return True
@@ -114,9 +113,46 @@ class Repeats:
         return any(it is None or _key(it)[1:] == _key(invocation)[1:] for it in asked)
 
 
+def _is_posted_since(log: Log, tried: Attempt) -> bool:
+    """Whether all that a refused call did not post was posted since, each with its mistake mended.
+
+    It is the same request if the wr_id is, and no more than one of opcode, buffers and target
+    differs, where the mistake was: another request with success is no repetition.
+    """
+    call = tried.call
+    noun = Noun.SRQ if call.verb == "post_srq_recv" else Noun.QP
+    kind = post_kind(Thing(noun, *call.thing), is_send=call.verb == "post_send")
+    things = _lives(log.session, Thing(noun, *call.thing))
+    later = [r for it in things for r in log.about(kind, it) if rec.event_of(r) > call.event]
+    posted: dict[int, list[_Request]] = {}
+    for record in later:
+        wr = rec.wqe_of(record).wr
+        posted.setdefault(wr.wr_id, []).append(_request(wr))
+    same = [_request(wr) for wr in bound(log.session, tried, tried.left)]
+    if not same:  # what it names is destroyed
+        return {id_of(wr) for wr in tried.left} <= set(posted)
+    ids = map(id_of, tried.left)
+    return all(
+        any(sum(a != b for a, b in zip(one, other, strict=True)) < 2 for other in posted.get(n, ()))
+        for n, one in zip(ids, same, strict=True)
+    )
+
+
+_Request = tuple[object, object, object]
+
+
+def _request(wr: SendWR | RecvWR) -> _Request:
+    """Opcode, buffers and target of a work request; of a receive its buffers alone."""
+    if isinstance(wr, RecvWR):
+        return None, wr.sg, None
+    return wr.opcode, wr.sg, (wr.remote_addr, wr.rkey, wr.ah, wr.remote_qpn, wr.remote_qkey)
+
+
 def _key(invocation: Invocation) -> tuple[object, ...]:
-    """A verb, the first thing that it names, and the state that it asks for."""
+    """A verb, the first thing that it names, the state that it asks for, the requests it posts."""
     named = [value for value in invocation.arguments.values() if isinstance(value, Ref | New)]
     attr = invocation.arguments.get("attr")
     state = attr.get("qp_state") if isinstance(attr, dict) else None
-    return invocation.name, str(named[0]) if named else "", state
+    wrs = invocation.arguments.get("wr")
+    ids = tuple(map(id_of, wrs)) if isinstance(wrs, list) else ()
+    return invocation.name, str(named[0]) if named else "", state, ids

@@ -147,6 +147,13 @@ def _waiting(session: Session, subject: Subject, work: Send | Receive) -> Subjec
         return SubjectOutcome(
             Status.LOST, "a RESET discarded it, without a completion", work.discarded
         )
+    if (cqe := work.unpolled) is not None:
+        kind = Status.FAILED if cqe.status else Status.COMPLETED
+        text = f"it ended with {cqe.status.name}; its completion is not polled yet"
+        return SubjectOutcome(kind, text)
+    over = not work.on_queue and not (isinstance(work, Receive) and work.taking is not None)
+    if over and work.log.begins and exists(session.world, subject.thing):
+        return SubjectOutcome(Status.UNKNOWN, f"it is over, and did not end {_lately(work.log)}")
     if not exists(session.world, subject.thing):
         what = "queue" if subject.thing.noun is Noun.SRQ else "queue pair"
         return SubjectOutcome(Status.LOST, f"its {what} was destroyed")

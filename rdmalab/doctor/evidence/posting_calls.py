@@ -70,6 +70,16 @@ def attempt(log: Log, call: Call) -> Attempt | None:
     return Attempt(call, list(wrs or []), len(posted))
 
 
+def not_posted(log: Log, call: Call) -> list[Subject]:
+    """The work requests that a refused call was to post and did not."""
+    noun = Noun.SRQ if call.verb == "post_srq_recv" else Noun.QP
+    sort = Sort.SEND if call.verb in SENDING else Sort.RECV
+    tried, batch = attempt(log, call), closed_by(log, call)
+    ids = [id_of(wr) for wr in tried.left] if tried is not None else []
+    ids += [built.wr.wr_id for built in batch.built] if batch is not None else []
+    return [Subject(sort, Thing(noun, *call.thing), wr_id=wr_id) for wr_id in ids]
+
+
 def latest_attempt(log: Log, subject: Subject) -> Attempt | None:
     """The newest refused call that a work request, which is on no queue, was handed over in."""
     if subject.serial >= 0 or subject.sort not in (Sort.SEND, Sort.RECV):

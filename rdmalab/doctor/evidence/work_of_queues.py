@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.subject import Sort, Subject
-from rdmalab.doctor.evidence.work_requests import post_kind
+from rdmalab.doctor.evidence.work_requests import post_kind, unpolled
 from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
 from rdmalab.hca.wr import Cqe, RecvWqe
 from rdmalab.session.session import Session
@@ -167,7 +167,7 @@ def newest_send(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject
         sq = session.world.find(thing, QueuePair).sq
         early = [n for n, wr in enumerate(sq.early, sq.posted) if wr.wr_id == wr_id]
         kept = [serial for serial, wqe in sq.wqes.items() if wqe.wr.wr_id == wr_id]
-        for serial in (early + kept)[-1:]:
+        for serial in (early + kept or _unpolled(session, thing, wr_id, is_send=True))[-1:]:
             return Subject(Sort.SEND, thing, serial, wr_id)
     for record in reversed(
         log.about(Kind.WQE_COMPLETED, thing)
@@ -175,6 +175,12 @@ def newest_send(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject
         if send_wqe_of(record).wr.wr_id == wr_id:
             return Subject(Sort.SEND, thing, send_wqe_of(record).serial, wr_id)
     return Subject(Sort.SEND, thing, -1, wr_id)
+
+
+def _unpolled(session: Session, thing: Thing, wr_id: int, *, is_send: bool) -> list[int]:
+    """The serials of work with this wr_id whose completions no poll has returned."""
+    found = unpolled(session, thing, is_send=is_send)
+    return [cqe.serial for cqe in found if cqe.wr_id == wr_id]
 
 
 def newest_receive(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject:
@@ -186,9 +192,9 @@ def newest_receive(session: Session, log: Log, thing: Thing, wr_id: int) -> Subj
         world = session.world
         waiting = (world.find(thing, SharedReceiveQueue).wqes if thing.noun is Noun.SRQ
                    else world.find(thing, QueuePair).rq.wqes)  # fmt: skip
-        for wqe in reversed(waiting):
-            if wqe.wr.wr_id == wr_id:
-                return Subject(Sort.RECV, thing, wqe.serial, wr_id)
+        kept = [wqe.serial for wqe in waiting if wqe.wr.wr_id == wr_id]
+        for serial in (kept or _unpolled(session, thing, wr_id, is_send=False))[-1:]:
+            return Subject(Sort.RECV, thing, serial, wr_id)
     for record in reversed(log.of(Kind.CQE_ADDED, thing.node)):  # its post is no longer in the log
         cqe = cqe_of(record)
         queue = (Noun.SRQ, cqe.srq) if cqe.srq else (Noun.QP, cqe.qp_num)

@@ -103,6 +103,12 @@ class WorkRequest:
         """Poll that returned its completion; None if no poll did."""
         return self._place(Kind.CQE_POLLED)
 
+    @property
+    def unpolled(self) -> Cqe | None:
+        """Its completion, if that is on a CQ now, whatever the log knows."""
+        waiting = unpolled(self.session, self.subject.thing, is_send=self._is_send)
+        return next((cqe for cqe in waiting if cqe.serial == self.subject.serial), None)
+
     @cached_property
     def overrun(self) -> CqePlace | None:
         """CQ whose overrun lost its completion, and the event; None if none was lost."""
@@ -125,6 +131,13 @@ def post_kind(thing: Thing, *, is_send: bool = False) -> Kind:
     if thing.noun is Noun.SRQ:
         return Kind.SRQ_POSTED
     return Kind.SEND_POSTED if is_send else Kind.RECV_POSTED
+
+
+def unpolled(session: Session, thing: Thing, *, is_send: bool) -> list[Cqe]:
+    """The completions of a queue that are on the CQs of its node, oldest first on each."""
+    srq, qpn = (thing.number, 0) if thing.noun is Noun.SRQ else (0, thing.number)
+    return [cqe for cq in session.world.nodes[thing.node].cqs.items.values() for cqe in cq.cqes
+            if cqe.is_send is is_send and cqe.srq == srq and qpn in (0, cqe.qp_num)]  # fmt: skip
 
 
 class Send(WorkRequest):

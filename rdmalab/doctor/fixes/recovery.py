@@ -62,16 +62,19 @@ def reposted(case: Case) -> list[str]:
     return repost_flushed(case, after_reset=False)
 
 
-def flushed_sends(case: Case) -> list[SendWR]:
-    """The other sends of a queue pair's present life that were flushed or wait, oldest first."""
+def sends_taken(case: Case) -> list[SendWR]:
+    """The other sends that were flushed in the present life of a queue pair, oldest first.
+
+    Then those that are not done, which a RESET would take.
+    """
     qp = case.qp
     if case.send is None or qp is None:
         return []
     born = max(case.log.entered(qp.thing, QPState.RESET), default=-1)
     found = [send_wqe_of(r) for r in case.log.about(Kind.WQE_COMPLETED, qp.thing)
              if event_of(r) > born and status_of(r) == WCStatus.WR_FLUSH_ERR]  # fmt: skip
-    waiting = [wqe for serial, wqe in qp.sq.wqes.items() if serial >= qp.comp.serial]
-    return [wqe.wr for wqe in (*found, *waiting) if wqe.serial != case.subject.serial]
+    found += [wqe for serial, wqe in qp.sq.wqes.items() if serial >= qp.comp.serial]
+    return [wqe.wr for wqe in found if wqe.serial != case.subject.serial]
 
 
 def _works(case: Case, qp: QueuePair) -> bool:

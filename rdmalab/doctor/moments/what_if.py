@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence import posting_calls
+from rdmalab.doctor.evidence.components import Component
 from rdmalab.doctor.evidence.log import Log
-from rdmalab.doctor.evidence.made_good import Repeats
 from rdmalab.doctor.evidence.messages import meet, piece_of, unanswered
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.subject import Sort, Subject, name_of
@@ -73,8 +73,8 @@ def attempt(
         session.history.run(MOST_EVENTS, session.world.now_ns + LONG_WAIT_NS)
         now = Log(session, log)
         found = _came_of(session, subject, start, now)
-        if found.works and (ends := side_effect(session, subject, start.event, now)):
-            return TrialOutcome(works=False, ends=ends)
+        if found.works:
+            found = _with_threads(session, subject, start, now) or found
         if not found.works or subject.sort not in (Sort.SEND, Sort.RECV):
             return found
         if name := _left_in_err(session, subject):
@@ -123,7 +123,9 @@ class Start:
 
 def _came_of(session: Session, subject: Subject, start: Start, log: Log) -> TrialOutcome:
     if subject.sort is Sort.CALL:
-        return _unblocked(session, subject, start, log)
+        if missed := _missed(subject, log):
+            return _handed_over(session, missed, start, log)
+        return _unblocked(session, subject, start)
     if subject.sort is Sort.BYTES:
         return _brought(session, log, subject, start.event)
     found = outcome_of(session, renewed(session, subject, log), log)
@@ -137,6 +139,34 @@ def _came_of(session: Session, subject: Subject, start: Start, log: Log) -> Tria
     return TrialOutcome(works, "" if works else found.sentence)
 
 
+def _missed(subject: Subject, log: Log) -> list[Subject]:
+    """The requests that the refused call asked about was to post; [] of other subjects."""
+    calls = (call for call in log.refused() if subject.sort is Sort.CALL)
+    return [each for call in calls if call.event == subject.event
+            for each in posting_calls.not_posted(log, call)]  # fmt: skip
+
+
+def _around(session: Session, subject: Subject, log: Log) -> Component:
+    """The component of a subject, which the fix may have created again."""
+    about = next(iter(_missed(subject, log)), subject)
+    return log.component_of(renewed(session, about, log).thing)
+
+
+def _handed_over(
+    session: Session, missed: Sequence[Subject], start: Start, log: Log
+) -> TrialOutcome:
+    """Of a refused post: each of its requests is posted now, and each send comes to a good end."""
+    for each in (renewed(session, subject, log) for subject in missed):
+        is_send = each.sort is Sort.SEND
+        posted = (Send if is_send else Receive)(session, each, log).posted
+        found = outcome_of(session, each, log)
+        done = found.good or found.done or not is_send
+        if posted is None or posted <= start.event or not done:
+            text = found.sentence if posted is not None and posted > start.event else "not posted"
+            return TrialOutcome(works=False, failure=f"{name_of(session.names, each)}: {text}")
+    return TrialOutcome(works=True)
+
+
 def _waits_again(session: Session, subject: Subject, found: SubjectOutcome, log: Log) -> bool:
     """Whether a receive that was flushed or discarded waits for a message again, as before."""
     if subject.sort is not Sort.RECV or found.kind is not Status.PENDING:
@@ -146,20 +176,11 @@ def _waits_again(session: Session, subject: Subject, found: SubjectOutcome, log:
     return taken and not _left_in_err(session, subject)
 
 
-def _unblocked(session: Session, subject: Subject, start: Start, log: Log) -> TrialOutcome:
-    """Of a refused post: all its requests were posted.
-
-    Of one that would block: an event is pending now, or nothing is left to be polled.
-    """
+def _unblocked(session: Session, subject: Subject, start: Start) -> TrialOutcome:
+    """Of a call that would block: an event is pending now, or nothing is left to be polled."""
     channel = _awaited_channel(session, subject)
     if channel is None:
-        calls = [c for c in log.refused() if c.event == subject.event]
-        left = [
-            call.verb
-            for call in calls
-            if call.verb in posting_calls.POSTS_OF and not Repeats(log, [call]).has(call)
-        ]
-        return TrialOutcome(not left, *(f"{verb} is not made again" for verb in left[:1]))
+        return TrialOutcome(works=True)
     pending = bool(session.world.find(channel, CompChannel).events)
     works = pending or bool(start.on_cq and not _on_cq(session, subject))
     return TrialOutcome(works, "" if works else "no completion event is pending")
@@ -223,6 +244,24 @@ def carry_out(session: Session, lines: Sequence[str]) -> str:
     return ""
 
 
+def _with_threads(
+    session: Session, subject: Subject, start: Start, log: Log
+) -> TrialOutcome | None:
+    """The outcome for the threads after a fix that helps the subject; None if they end well."""
+    if name := _stays_failed(session, subject, log):
+        return TrialOutcome(works=False, failure=f"{name}; a fix does not start it again")
+    ends = side_effect(session, subject, start.event, log)
+    return TrialOutcome(works=False, ends=ends) if ends else None
+
+
+def _stays_failed(session: Session, subject: Subject, log: Log) -> str:
+    """A thread around the subject that has failed, with its line; empty if none has."""
+    around = _around(session, subject, log)
+    failed = (p for p in programs_of(session.world) if p.state is ProgramState.FAILED)
+    return next((f"{session.names.of(p.thing)} has failed in line {p.line.number}" for p in failed
+                 if p.thing in around), "")  # fmt: skip
+
+
 _WAITS = (Sort.PROGRAM, Sort.CQ, Sort.CALL)
 
 
@@ -281,17 +320,13 @@ def _is_repeated(session: Session, subject: Subject, log: Log) -> bool:
 
 def _threads(session: Session, subject: Subject, event: int, log: Log) -> Iterator[str]:
     """Threads that failed since an event, and those around the subject that wait on."""
-    around = log.component_of(renewed(session, subject, log).thing)  # the fix may create it again
-    calls = log.refused() if subject.sort is Sort.CALL else []
-    callers = {call.program for call in calls if call.event == subject.event}
+    around = _around(session, subject, log)
     for program in programs_of(session.world):
         line = f"line {program.line.number}: {program.line.text}"
         failed = log.about(Kind.PROGRAM_FAILED, program.thing)[-1:]
         name = session.names.of(program.thing)
         if failed and rec.event_of(failed[0]) > event:
             yield f"{name} fails in {line}"
-        elif failed and name in callers:
-            yield f"{name} has failed in {line}"
         over = program.state in (ProgramState.DONE, ProgramState.FAILED)
         if over or 0 in program.loops:
             continue

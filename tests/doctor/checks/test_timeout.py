@@ -306,7 +306,8 @@ def test_a_connection_has_an_address_too() -> None:
 
 # --------------------------------------------------------------------------- long runs
 def test_rnr_infinite_after_the_first_records_were_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("EVENTS_APART", 40), ("RECENT", 4), ("OLD", 2), ("HOT", 2)):
+    for name, value in (("EVENTS_APART", 40), ("RECENT", 4), ("OLD", 2), ("HOT", 2),
+                        ("TELLING", 0)):  # fmt: skip
         monkeypatch.setattr(history, name, value)
     monkeypatch.setattr(log, "ENOUGH", 0)
     lab = lab_of(SEND, "run 200ms")
@@ -324,8 +325,11 @@ def test_rnr_infinite_of_a_later_request_in_the_queue() -> None:
     assert chain(lab, "A.qp0.wr[5]") == ["rnr-infinite"]
 
 
-def test_no_rr_after_the_rnr_naks_were_dropped_from_the_log() -> None:
+def test_no_rr_after_the_rnr_naks_were_dropped_from_the_log(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Threads that poll in vain fill the log between the last RNR NAK and the end."""
+    monkeypatch.setattr(history, "TELLING", 0)
     send = "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[8:16] flags=SIGNALED"
     lab = played("use rc_pair rnr_retry=1", f"program A.tx lines={{{send}}}",
                  "program B.rx lines={poll B.cq0}", "program A.rx lines={poll A.cq0}", "run 12ms",

@@ -50,7 +50,7 @@ def test_a_line_of_a_program_is_a_call_of_that_program() -> None:
 
 
 def test_rare_records_from_the_beginning(monkeypatch: object) -> None:
-    for name, value in (("EVENTS_APART", 5), ("RECENT", 4), ("OLD", 2), ("HOT", 2)):
+    for name, value in (("EVENTS_APART", 5), ("RECENT", 4), ("OLD", 2), ("HOT", 2), ("TELLING", 9)):
         monkeypatch.setattr(history, name, value)  # type: ignore[attr-defined]
     monkeypatch.setattr(log_room, "ENOUGH", 20)  # type: ignore[attr-defined]
     lab = Lab()
@@ -92,7 +92,7 @@ def test_a_log_continues_an_earlier_log() -> None:
 
 
 def test_in_the_past_as_much_is_read_as_in_the_present(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("EVENTS_APART", 5), ("RECENT", 4), ("OLD", 2), ("HOT", 2)):
+    for name, value in (("EVENTS_APART", 5), ("RECENT", 4), ("OLD", 2), ("HOT", 2), ("TELLING", 9)):
         monkeypatch.setattr(history, name, value)
     lab = lab_of(*[RECV, SEND, "run", "poll_cq A.cq0", "poll_cq B.cq0"] * 8)
     past = lab.session.history

@@ -3,6 +3,7 @@
 import pytest
 
 from rdmalab.doctor.evidence.outcome import Status
+from rdmalab.lab import Lab
 from tests.doctor.asking import played, why
 
 _BAD = (
@@ -157,3 +158,34 @@ def test_a_refused_batch_is_made_good_when_all_of_it_was_posted_since() -> None:
     for line in (*_batch(11), "run"):
         lab.do(line)
     assert not why(lab).is_trouble
+
+
+_INLINE = "post_send A.qp0 wr_id={} opcode=SEND sg=A.mr0[0:{}] flags=SIGNALED{}"
+_TWO = "post_recv B.qp0 wr={wr_id=1 sg=B.mr0[0:128]} wr={wr_id=2 sg=B.mr0[128:256]}"
+_TOO_LONG = _INLINE.format(1, 100, "|INLINE")
+
+
+@pytest.mark.parametrize(
+    ("again", "well"),
+    [
+        (_INLINE.format(2, 32, ""), False),  # another message
+        (_INLINE.format(1, 100, ""), True),
+        (_INLINE.format(1, 64, "|INLINE"), True),
+        (_INLINE.format(1, 32, "").replace("SEND sg", "RDMA_WRITE remote=B.mr0[0] sg"), False),
+    ],
+)
+def test_a_refused_post_is_repeated_by_the_same_request_alone(again: str, *, well: bool) -> None:
+    report = why(played("use rc_pair", _TWO, _TOO_LONG, again, "run", "poll_cq A.cq0"))
+    assert (report.outcome.kind is Status.WELL) is well
+    assert ("since repeated with success" in report.looked) is well
+    assert report.is_trouble is not well
+
+
+def test_an_atomic_that_was_refused_is_not_repeated_by_a_write() -> None:
+    atomic = "post_send A.qp0 wr_id=3 opcode=ATOMIC_FETCH_AND_ADD sg=A.mr0[0:8] remote=B.mr0[12] "
+    lab = Lab(profile="rxe")
+    for line in ("use rc_pair", atomic + "compare_add=1 flags=SIGNALED", _WRITE.format(4), "run",
+                 "poll_cq A.cq0"):  # fmt: skip
+        lab.do(line)
+    report = why(lab)
+    assert (report.outcome.kind, report.is_trouble) == (Status.REFUSED, True)

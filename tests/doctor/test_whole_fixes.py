@@ -1,0 +1,72 @@
+"""A fix works if the missed request completes, all programs end, and nothing is lost."""
+
+import pytest
+
+from rdmalab.lab import Lab
+from tests.doctor.asking import played, why
+
+_BRING_UP = (
+    "use rc_pair", "modify_qp A.qp0 state=RESET", "modify_qp B.qp0 state=RESET",
+    *(f"modify_qp {n}.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=REMOTE_WRITE"
+      for n in "AB"),
+    "modify_qp A.qp0 state=RTR path_mtu=1024 dest_qp_num=B.qp0 rq_psn=0 max_dest_rd_atomic=1 ah=B",
+    "modify_qp B.qp0 state=RTR path_mtu=1024 dest_qp_num=A.qp0 rq_psn=0 max_dest_rd_atomic=1 "
+    "min_rnr_timer=12 ah=A",
+    "modify_qp B.qp0 state=RTS timeout=6 retry_cnt=2 rnr_retry=7 sq_psn=0 max_rd_atomic=1",
+    "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]",
+    "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED",
+)  # fmt: skip
+_TICK = "post_send A.qp0 wr_id=5 opcode=RDMA_WRITE sg=A.mr0[0:4] remote=B.mr0[64]"
+_UNSIGNALED = f"program A.tx lines={{loop 20; {_TICK}; sleep 5us; end}}"
+_REAPER = "program A.reaper lines={poll A.cq0; destroy_cq A.cq0; loop; poll A.cq0; end}"
+_SIGNALED = f"program A.tx lines={{loop 6; {_TICK} flags=SIGNALED; sleep 4us; end}}"
+_READ = "post_send A.qp0 wr_id=1 opcode=RDMA_READ sg=A.mr0[0:64] remote=B.mr0[0] flags=SIGNALED"
+_FENCED = (
+    "post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[0:64] remote=B.mr0[64] flags=SIGNALED|FENCE"
+)
+
+
+def _applied(lab: Lab) -> Lab:
+    for line in ("apply", "run 1ms"):
+        lab.do(line)
+    return lab
+
+
+def test_the_fix_of_a_refused_bring_up_posts_the_refused_send_too() -> None:
+    lab = played(*_BRING_UP)
+    remedy = why(lab).remedy
+    assert remedy is not None
+    assert remedy.works
+    assert remedy.cure.lines[-1] == _BRING_UP[-1]
+    assert _applied(lab).look("A.cq0.total(wr_id=1, status=SUCCESS)") == 1
+
+
+@pytest.mark.parametrize("asked", ["", "ENOMEM"])
+def test_no_fix_works_for_a_program_that_stays_failed(asked: str) -> None:
+    unsignaled = played("use rc_pair max_send_wr=8", _UNSIGNALED, "run")
+    remedy = why(unsignaled, asked).remedy
+    assert remedy is not None
+    assert not remedy.works
+    assert "post every few requests one with IBV_SEND_SIGNALED" in remedy.cure.program
+    remedy = why(played("use rc_pair max_send_wr=2", _REAPER, _SIGNALED, "run 300us"), "").remedy
+    assert remedy is not None
+    assert not remedy.works
+    assert "has failed in line" in remedy.failure
+
+
+def test_a_send_that_the_fix_discards_is_posted_again() -> None:
+    lab = played("use rc_pair timeout=0", "fault drop B->A nth=1", _READ, _FENCED, "run")
+    remedy = why(lab).remedy
+    assert remedy is not None
+    assert remedy.works
+    _applied(lab)
+    assert lab.look("A.cq0.total(wr_id=2, status=SUCCESS)") == 1
+
+
+def test_a_message_that_the_fix_discards_is_named() -> None:
+    sent = _FENCED.replace("RDMA_WRITE", "SEND").replace(" remote=B.mr0[64]", "")
+    lab = played("use rc_pair timeout=0", "fault drop B->A nth=1",
+                 "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]", _READ, sent, "run")  # fmt: skip
+    remedy = why(lab).remedy
+    assert remedy is not None
+    assert "sends that it does not post again: wr2" in remedy.cure.note
