@@ -35,6 +35,7 @@ ELSEWHERE = {
     "init": EMPTY,
     "exit": "quit leaves",
     "undo": "back undoes the last event",
+    "theme": "settings theme NAME chooses the colours; F3 changes to the next theme",
     "ls": "show lists the objects, lessons the lessons",
     "compare": "rdmalab compare is a command of the shell; profile NAME changes the device here",
     "send": "did you mean post_send?",

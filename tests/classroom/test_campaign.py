@@ -54,4 +54,4 @@ def test_a_crash_or_a_setup_that_fails_is_no_notice(
 def test_the_figures_count_grades_with_and_without_other_names() -> None:
     count = campaign.played("immediate", ["1", "2"])
     assert (count.plain, count.renamed, count.wrong) == (22, 0, ())
-    assert str(count + count).startswith("   40 grades,     0 with other names, 0 not as declared")
+    assert str(count + count).startswith("   44 grades,     0 with other names, 0 not as declared")

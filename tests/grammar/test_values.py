@@ -81,6 +81,7 @@ A_MOMENT = "write an event, 30, a time, 9.2us, a checkpoint, @name, a branch, st
         ("9.2us", MomentKind(), Moment(at_ns=9_200)),
         ("@before-nak", MomentKind(), Moment(mark="@before-nak")),
         ("end", MomentKind(), Moment(mark="end")),
+        ("branch-1", MomentKind(), Moment(mark="branch-1")),
         ("7", QPN, 7),
         ("A.qp0", QPN, Ref("A", "qp0")),
         ("qp0", QPN, Ref("B", "qp0")),

@@ -66,13 +66,13 @@ def test_from_reset_to_the_end(state: Path) -> None:
 def test_a_wrong_answer_gets_its_words_and_a_hint_its_line(state: Path) -> None:
     prompt = Prompt("tour", width=200)
     assert typed(prompt, "hint").endswith(INIT[1])
-    for line in shown_lines()[:11]:
+    for line in shown_lines()[:13]:
         typed(prompt, line)
     early = typed(prompt, "answer no-receive 2")
     assert early == "carry out the lines of this task first, and answer what you have seen"
     typed(prompt, "step 3")
     assert "An ACK came for the first message." in typed(prompt, "answer no-receive 1")
-    assert "now   6." in typed(prompt, "task")
+    assert "now   7." in typed(prompt, "task")
 
 
 def test_the_next_line_can_be_taken_until_only_answers_are_left(state: Path) -> None:

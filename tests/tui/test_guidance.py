@@ -78,9 +78,9 @@ async def test_tab_writes_the_lines_of_the_tour_one_by_one() -> None:
             await it.sees(f"A> modify_qp {node}.qp0 state=INIT")
             await it.press("enter")
             await it.settled()
-        await it.sees("task    12 %  ✓●······  2. A receive for B", f"Tab     {RECEIVE}")
+        await it.sees("task    11 %  ✓●·······  2. A receive for B", f"Tab     {RECEIVE}")
         await it.press("tab", "enter")
-        await it.sees("25 %  ✓✓●·····  3. INIT to RTR: ready to receive")
+        await it.sees("22 %  ✓✓●······  3. INIT to RTR: ready to receive")
 
 
 async def test_the_tasks_of_a_lab_stay_seen_at_80_columns(tmp_path: Path) -> None:

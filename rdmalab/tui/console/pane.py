@@ -177,6 +177,7 @@ class Console(LineView, can_focus=True):
         if self._following:
             # By force: the scrollbar that would permit it appears only with the next layout.
             self.scroll_end(animate=False, force=True, immediate=True, x_axis=False)
+            self._following = True  # though the end may be elsewhere by the next layout
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Scroll; new output is followed only while the last row is visible."""

@@ -140,6 +140,8 @@ class Prompt(Console):
         is_short = title.partition("  ")[2].startswith("PgUp")  # it says least
         has_room = len(both) <= self.size.width - _CORNERS and not self.text
         title = f"Prompt  {text}" if text and is_short and not has_room else both
+        name, gap, rest = title.partition("  ")
+        title = f"{name}[not bold $foreground on $background]{gap}{rest}[/]" if rest else name
         if title != self.border_title:
             self.border_title = title
 

@@ -86,12 +86,12 @@ async def test_a_note_that_is_too_long_for_the_strip_says_so() -> None:
 async def test_the_strip_of_the_tour_has_the_task_and_the_line_for_tab() -> None:
     async with hosted(strip, "tour", size=(80, 2)) as it:
         assert it.text.splitlines() == [
-            "task    0 %  ●·······  1. RESET to INIT", f"Tab     {INIT.format('A')}"
+            "task    0 %  ●········  1. RESET to INIT", f"Tab     {INIT.format('A')}"
         ]  # fmt: skip
         await it.do(INIT.format("A"))
         assert it.text.splitlines()[1] == f"Tab     {INIT.format('B')}"
         await it.do(INIT.format("B"))
-        assert "12 %  ✓●······  2. A receive for B" in it.text
+        assert "11 %  ✓●·······  2. A receive for B" in it.text
 
 
 async def test_the_strip_of_a_question_has_its_answers_where_they_fit() -> None:
@@ -122,7 +122,7 @@ async def test_where_only_the_answer_is_missing_the_page_shows_just_the_question
 
 async def test_a_wrong_answer_has_its_sign_and_its_words() -> None:
     async with hosted(page, "tour", size=(100, 40)) as it:
-        for _ in range(14):
+        for _ in range(16):
             await it.do(it.model.offered or "step")
         await it.do("answer no-receive 1")
         assert "✗ 7. A message without a receive" in it.text
