@@ -37,7 +37,7 @@ def telling(lab: LabFile, number: int) -> Iterator[str]:
         yield from {each for each in right_answers(lab, number) if not each.isdecimal()} - drawn
         return
     right = right_choice(task) - 1
-    told = [task.ask, *(each.text for n, each in enumerate(task.choice) if n != right)]
+    told = [task.ask or "", *(each.text for n, each in enumerate(task.choice) if n != right)]
     others = {word for text in told for word in WORD.findall(text)}
     yield from (w for w in WORD.findall(task.choice[right].text) if w not in others and is_name(w))
 
