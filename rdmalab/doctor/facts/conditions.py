@@ -67,10 +67,10 @@ def _passed(waits: ThreadWait, question: Node) -> Unmet | None:
         value, name = ask(each.left), render(each.left)
         if isinstance(wanted, int) and isinstance(value, int) and value >= wanted:
             how = "reached" if each.operator == "<" else "passed"
-            now = f"{name} only counts up, and has {how} {wanted}"
+            now = f"{name} is {value}; it only counts up, and has {how} {wanted}"
             other = render(Binary(">=", each.left, each.right))
             change = f"wait for {other}" if each.operator == "==" else f"look at {name} earlier"
-            return Unmet([fact(f"{now}: it is {value}")], change, for_good=True)
+            return Unmet([fact(now)], change, for_good=True)
     return None
 
 

@@ -116,8 +116,8 @@ def test_a_wr_id_of_no_receive_names_the_last_receive() -> None:
 @pytest.mark.parametrize(
     ("condition", "says"),
     [
-        ("B.cq0.total == 1", "B.cq0.total only counts up, and has passed 1"),
-        ("B.cq0.total < 2", "B.cq0.total only counts up, and has reached 2"),
+        ("B.cq0.total == 1", "B.cq0.total is 2; it only counts up, and has passed 1"),
+        ("B.cq0.total < 2", "B.cq0.total is 2; it only counts up, and has reached 2"),
     ],
 )
 @pytest.mark.parametrize("entries", [0, 2])
