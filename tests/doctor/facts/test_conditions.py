@@ -68,7 +68,7 @@ def test_a_client_that_sent_in_its_loop_and_has_no_answer_is_no_idle_server() ->
 )  # fmt: skip
 def test_a_field_of_the_message_that_came(condition: str, asks: str, says: str) -> None:
     lab = pair(_RECVS, f"program B.rx lines={{poll B.cq0 until B.cq0.last.{condition}}}",
-               f"post_send A.qp0 wr_id=1 {asks} flags=SIGNALED", "run",
+               f"post_send A.qp0 wr_id=1 {asks} flags=SIGNALED", "run 50us",
                "poll_cq A.cq0")  # fmt: skip
     report = never(lab, "B.rx")
     assert report.slug == "condition-false"
@@ -88,13 +88,13 @@ def test_the_opcode_of_a_send_that_was_posted() -> None:
 
 def test_a_wr_id_whose_message_is_still_to_come() -> None:
     lab = pair(_RECVS, "program B.rx lines={poll B.cq0 until B.cq0.last.wr_id == 2}", _SEND,
-               "run", "poll_cq A.cq0")  # fmt: skip
+               "run 50us", "poll_cq A.cq0")  # fmt: skip
     assert never(lab, "B.rx").slug == "silent-peer"
 
 
 def test_a_message_that_is_still_to_come_is_the_root() -> None:
     tx = _SEND.replace("flags=SIGNALED", "")
-    lab = pair("post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]", "run",
+    lab = pair("post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]", "run 50us",
                f"program A.tx lines={{{tx}; post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:8] "
                "flags=SIGNALED; poll A.cq0}",
                "program B.rx lines={poll B.cq0 until B.cq0.last.byte_len == 8}")  # fmt: skip
@@ -103,7 +103,7 @@ def test_a_message_that_is_still_to_come_is_the_root() -> None:
 
 def test_a_wr_id_of_no_receive_names_the_last_receive() -> None:
     lab = pair(_RECVS, "program B.rx lines={poll B.cq0 until B.cq0.last.wr_id == 5}",
-               _SEND.replace("wr_id=1", "wr_id=8"), "run", "poll_cq A.cq0")  # fmt: skip
+               _SEND.replace("wr_id=1", "wr_id=8"), "run 50us", "poll_cq A.cq0")  # fmt: skip
     report = never(lab, "B.rx")
     assert "no receive was posted with wr_id 5; the last receive posted is wr2" in (
         report.causes[0].finding.evidence[0].text
@@ -123,7 +123,7 @@ def test_a_wr_id_of_no_receive_names_the_last_receive() -> None:
 @pytest.mark.parametrize("entries", [0, 2])
 def test_a_counter_that_has_passed_the_number(condition: str, says: str, entries: int) -> None:
     polls = [f"poll_cq B.cq0 num_entries={entries}"] if entries else []
-    lab = pair(_RECVS, _SEND, _SEND, "run", "poll_cq A.cq0 num_entries=2", *polls,
+    lab = pair(_RECVS, _SEND, _SEND, "run 50us", "poll_cq A.cq0 num_entries=2", *polls,
                f"program B.rx lines={{wait {condition}; sleep 1us}}")  # fmt: skip
     report = never(lab, "B.rx")
     assert report.slug == "condition-false"
