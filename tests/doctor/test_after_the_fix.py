@@ -127,3 +127,33 @@ def test_the_short_answer_keeps_the_range_in_a_name() -> None:
                  "run 300us")  # fmt: skip
     rows = [row.line for row in brief(why(lab), Budget())]
     assert any("overwritten-unread of A.mr0[0:1]: B.qp0.wr[1] wrote" in row for row in rows)
+
+
+def test_a_lost_packet_without_retries_names_the_attribute() -> None:
+    lab = played("use rc_pair timeout=6 retry_cnt=0", "fault drop A->B count=1",
+                 _WRITE.format("A", 0, "A", "B"), "run")  # fmt: skip
+    report = why(lab)
+    assert report.slug == "loss"
+    facts = report.causes[0].finding.evidence
+    assert any("A.qp0 was given retry_cnt=0" in each.text for each in facts)
+    assert report.remedy is not None
+    assert report.remedy.works
+    lab.do("apply")
+    lab.do("run")
+    assert lab.look("A.qp0.retry_cnt == 6") is True
+    assert why(lab).outcome.kind is Status.WELL
+
+
+def test_a_datagram_that_a_neighbour_took_is_named() -> None:
+    lab = played(
+        "use ud_pair", "create_qp B.qp1 pd=B.pd0 qp_type=UD send_cq=B.cq0 recv_cq=B.cq0",
+        "modify_qp B.qp1 state=INIT pkey_index=0 port_num=1 qkey=0x11111111",
+        "modify_qp B.qp1 state=RTR", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:128]",
+        "post_recv B.qp1 wr_id=2 sg=B.mr0[128:256]",
+        "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:16] ah=A.ah0 remote_qpn=B.qp1"
+        " remote_qkey=0x11111111 flags=SIGNALED", "run",
+    )  # fmt: skip
+    report = why(lab, "B.qp0.recv_wr[1]")
+    assert "A.qp0.wr[1] was posted to B.qp1" in report.text
+    assert not report.is_trouble
+    assert "no-remote-send" not in why(lab).text
