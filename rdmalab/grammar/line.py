@@ -96,7 +96,7 @@ def _misplaced(line: str, command: Command, sentence: Sentence) -> NameMisplaced
         return None
     noun = new.name.rstrip(digits)
     meant = next((s for s in given.keys.slots if _takes(s, noun) and given.lacks(s)), None)
-    if meant is None or noun == new.noun:
+    if meant is None or noun in (new.noun, new.name):  # pd0 is meant; node is a good name
         return None
     stem, others = f"{new.node}.{new.noun}", [p.argument.place for p in sentence.parts]
     kept = [line[place.start : place.stop] for place in others if place != new.place]

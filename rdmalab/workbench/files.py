@@ -126,7 +126,6 @@ def lessons(
     level also find lessons that are on no path. `load NAME` opens one. `labs` lists the labs alone.
 
     Example: lessons srq
-    Example: labs
     """
     del session
     return ListLessons(path, tag, level)

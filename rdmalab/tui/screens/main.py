@@ -257,9 +257,9 @@ class Main(Screen[None]):
             self.call_after_refresh(self._open, page, printed)
 
     def _begin_walk(self, printed: list[Line]) -> None:
-        """A lesson or lab was opened: show its pane, and its text from the beginning."""
+        """A lesson or lab was opened: show its pane, or its text from the beginning."""
         self.bring(NOTES if self.is_beside else WIRE)  # a strip has the notes otherwise
-        if len(printed) >= self.prompt.size.height:
+        if not self.is_beside and len(printed) >= self.prompt.size.height:
             self.call_after_refresh(self.prompt.show_last, len(printed))
 
     def _is_page(self, rows: int, is_change: bool) -> bool:
