@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from rdmalab.doctor.evidence.work_of_queues import subject_of_cqe
 from rdmalab.doctor.evidence.work_requests import CqePlace
+from rdmalab.doctor.facts import conditions
 from rdmalab.doctor.fixes.completion_queues import message_again, needed, recreate
 from rdmalab.doctor.kit import *
 from rdmalab.doctor.moments.future import goes_on
@@ -159,7 +160,8 @@ def _polls_too_often(case: Case, waits: ThreadWait) -> bool:
     left = waits.outstanding or waits.providers or 0 in waits.program.loops
     silent = waits.silent or any(done_unsignaled(case.log, qp) for qp in waits.feeding)
     sleeps = waits.program.wants is not None or thread_waits.event_waiter(case) is not None
-    return not (left or silent or sleeps or waits.unposted or waits.refuted)
+    other = waits.unposted or waits.refuted or conditions.unmet(waits)
+    return not (left or silent or sleeps or other)
 
 
 def _polled_by_other(case: Case, waits: ThreadWait) -> Evidence | None:

@@ -1,8 +1,8 @@
 """Threads that wait, or poll in vain, for what no other thread and no work request will bring."""
 
 from rdmalab.doctor.evidence.host_reads import last_arrival, watched, written_over
+from rdmalab.doctor.facts import conditions, memory_waits
 from rdmalab.doctor.kit import *
-from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.trees import facts, render
 from rdmalab.hca.completer import waits_without_limit
 
@@ -77,8 +77,8 @@ def nothing_outstanding(case: Case, waits: ThreadWait) -> Finding:
     cqs = [case.world.find(thing, CompletionQueue) for thing in waits.cqs]
     if any(cq.cqes for cq in cqs):
         return ok("a completion is on a queue that it looks at")
-    if waits.unposted or waits.silent or waits.refuted:
-        return ok("it waits for a request that was not posted, was not signaled, or has failed")
+    if waits.unposted or waits.silent or waits.refuted or conditions.unmet(waits):
+        return ok("its condition is false, or its request was not signaled or has failed")
     if waits.outstanding:
         return ok(f"{case.qp_name(waits.outstanding[0])} has work outstanding")
     evidence = [_last_post(case, qp) for qp in waits.feeding[:3]]
@@ -118,6 +118,8 @@ def silent_peer(case: Case, waits: ThreadWait) -> Finding:
                  and q.state is not QPState.ERR]  # fmt: skip
     if not listening or any(case.world.find(cq, CompletionQueue).cqes for cq in waits.cqs):
         return ok("no receive of it waits for a message")
+    if conditions.unmet(waits):
+        return ok("its condition is false for another reason than that no message comes")
     qp = next((qp for qp in listening if undelivered.is_quiet(case, qp)), None)
     peer = peer_of(case.world, qp) if qp is not None else None
     end = {(peer.node, peer.number)} if peer is not None else set()
@@ -138,58 +140,52 @@ def silent_peer(case: Case, waits: ThreadWait) -> Finding:
 
 @check("condition-false", waits=thread_wait)
 def condition_false(case: Case, waits: ThreadWait) -> Finding:
-    """FAIL of a thread that waits at rest for a condition that is false."""
+    """FAIL of a thread that waits at rest for a condition that is false; WAIT of an idle server."""
     question = waits.program.line.question
-    unposted = waits.unposted
-    if question is None or not (waits.program.state is ProgramState.WAITING or unposted):
+    if question is None:
+        return NA
+    unposted, other = waits.unposted, conditions.unmet(waits)
+    if not (waits.program.state is ProgramState.WAITING or unposted or other):
         return NA
     for thing in case.log.component_of(waits.thing):
         if thing.noun is Noun.QP and waits_without_limit(case.world.find(thing, QueuePair)):
             return ok(f"{case.names.of(thing)} retries a request, and what follows it waits")
-    values = [fact(f"{render(asked_fact)} is {_value(case.session.ask(asked_fact))}")
-              for asked_fact in facts(question)]  # fmt: skip
+    if memory_waits.failed_writes(case, watched(case.session, question)):
+        return ok("the request that was to write what it waits for has failed")
+    values = [fact(f"{render(each)} is {conditions.value_text(case.session.ask(each))}")
+              for each in facts(question)] if other is None else other.evidence  # fmt: skip
     change = f"let a message, a call or a thread make {render(question)} true"
     if unposted:
-        change = "wait for the wr_id of a request that is posted"
-    return fail(
-        *unposted, *values, *_written_by(case, question), *thread_waits.unread_events(case),
-        waits.words(),
-        cure=Fix(program=f"{change}, or do not wait for it in {waits.name}"), since=waits.since(),
+        change = f"wait for the wr_id of a {waits.posts_named} that is posted"
+    change = other.advice if other is not None else change
+    idle = waits.serves and not (other is not None and other.for_good)
+    cure = Fix(program=f"{change}, or do not wait for it in {waits.name}")
+    return (wait if idle else fail)(
+        *unposted, *values, *_written_by(case, waits), *thread_waits.unread_events(case),
+        waits.words(), cure=None if idle else cure, since=waits.since(),
     )  # fmt: skip
 
 
-def _written_by(case: Case, question: Node) -> list[Evidence]:
+def _written_by(case: Case, waits: ThreadWait) -> list[Evidence]:
     """Evidence on the bytes that a condition reads: the message, threads and calls that wrote."""
-    piece, node, log = watched(case.session, question), case.node, case.log
+    piece = watched(case.session, waits.program.line.question)
+    node, log = case.node, case.log
     if piece is None:
         return []
     came, where = last_arrival(log, node, piece), words_for(case.session, node, piece)
     since = came.event if came is not None else -1
     host = [event for r in log.of(Kind.HOST_WROTE, node)
             if (event := event_of(r)) > since and meet([piece], [piece_of(r)])][-1:]  # fmt: skip
+    beside = memory_waits.beside(case, waits.thing, piece, max([since, *host]))
+    before = "after that" if came is not None or host else f"nothing wrote {where};"
+    near = [fact(f"{before} {beside.by} wrote {beside.where}", beside.event)] if beside else []
     if came is None:
-        return [*(fact(f"{log.who(event)} wrote {where}", event) for event in host),
-                *_beside(case, node, piece)]  # fmt: skip
+        return [*(fact(f"{log.who(event)} wrote {where}", event) for event in host), *near]
     own = [each.event for each in written_over(log, node) if each.came == came][-1:]
     under_way = "had written them while that was under way"
-    return [fact(f"{name_of(case.names, came.message.subject)} wrote {where}", came.event),
+    by, opcode = name_of(case.names, came.message.subject), came.message.wqe.wr.opcode.name
+    how = f" by {opcode}" if opcode.startswith("ATOMIC") else ""
+    return [fact(f"{by} wrote {where}{how}", came.event),
             *(fact(f"{log.who(event)} {under_way}", event) for event in own),
-            *(fact(f"{log.who(event)} wrote them again", event) for event in host)]  # fmt: skip
-
-
-def _beside(case: Case, node: str, piece: Piece) -> list[Evidence]:
-    """Evidence on the last message that wrote other bytes of the region."""
-    regions = [(mr.addr, mr.length) for mr in case.world.nodes[node].mrs.items.values()
-               if mr.addr <= piece[0] < mr.addr + mr.length]  # fmt: skip
-    wrote = [r for r in case.log.of(Kind.MEMORY_WRITTEN, node) if meet(regions, [piece_of(r)])]
-    other = piece_of(wrote[-1]) if wrote else piece
-    came = last_arrival(case.log, node, other)
-    if came is None:
-        return []
-    name, there = name_of(case.names, came.message.subject), words_for(case.session, node, other)
-    return [fact(f"no message wrote {words_for(case.session, node, piece)}; {name} wrote {there}",
-                 came.event)]  # fmt: skip
-
-
-def _value(value: object) -> str:
-    return getattr(value, "name", None) or str(value)
+            *(fact(f"{log.who(event)} wrote them again", event) for event in host),
+            *near]  # fmt: skip

@@ -5,12 +5,16 @@ from typing import NamedTuple, TypeVar
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, Log
-from rdmalab.doctor.evidence.host_reads import EarlyRead, Unseen, WrittenOver, watched
-from rdmalab.doctor.evidence.messages import Piece, meet, piece_of
+from rdmalab.doctor.evidence.content import words_for
+from rdmalab.doctor.evidence.host_reads import EarlyRead, Unseen, WrittenOver, last_arrival, watched
+from rdmalab.doctor.evidence.messages import Piece, meet, piece_of, target
+from rdmalab.doctor.evidence.subject import Subject, name_of
 from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.program import Line
 from rdmalab.grammar.trees import paths
-from rdmalab.spec.records import Kind, event_of, line_number_of
+from rdmalab.spec.access import Access
+from rdmalab.spec.records import Kind, event_of, line_number_of, node_of, object_of, send_wqe_of
+from rdmalab.world.relations import find_qp, peer_node
 
 _Found = TypeVar("_Found", EarlyRead, Unseen, WrittenOver)
 
@@ -21,6 +25,14 @@ class Passed(NamedTuple):
     line: Line
     piece: Piece
     begun: int
+    event: int
+
+
+class Beside(NamedTuple):
+    """A write near bytes that a program waits for. by: the request, the program, or `a call`."""
+
+    by: str
+    where: str
     event: int
 
 
@@ -101,3 +113,53 @@ def _arrivals(case: Case, thing: Thing, piece: Piece) -> list[int]:
         if (started is None or event > started) and meet([piece], [piece_of(record)]):
             found += [event] if case.log.asked(event)[1] != own else []
     return sorted(found)
+
+
+def beside(case: Case, thing: Thing, piece: Piece, since: int) -> Beside | None:
+    """The write after an event that came nearest to some bytes of a region; None if there is none.
+
+    Those of the program itself do not count, nor those of calls before it was started.
+    """
+    node, log = thing.node, case.log
+    mrs = case.world.nodes[node].mrs.items.values()
+    region = [(mr.addr, mr.length) for mr in mrs if mr.addr <= piece[0] < mr.addr + mr.length]
+    begun = max(since, log.created(thing) or 0)
+    found = [(_distance(piece, piece_of(r)), -event, kind, piece_of(r))
+             for kind, first in ((Kind.MEMORY_WRITTEN, since), (Kind.HOST_WROTE, begun))
+             for r in log.of(kind, node) if (event := event_of(r)) > first
+             if meet(region, [piece_of(r)]) and not meet([piece], [piece_of(r)])
+             if kind is Kind.MEMORY_WRITTEN or log.who(event) != case.names.of(thing)]  # fmt: skip
+    if not found:
+        return None
+    _, event, kind, there = min(found, key=lambda each: each[:2])
+    came = last_arrival(log, node, there) if kind is Kind.MEMORY_WRITTEN else None
+    where = words_for(case.session, node, there)
+    if where is None or (came is None and kind is Kind.MEMORY_WRITTEN):
+        return None
+    by = name_of(case.names, came.message.subject) if came is not None else log.who(-event)
+    return Beside(by, where, came.event if came is not None else -event)
+
+
+def _distance(one: Piece, other: Piece) -> int:
+    """The bytes between two pieces that do not meet."""
+    return max(one[0] - sum(other), other[0] - sum(one))
+
+
+def failed_writes(case: Case, piece: Piece | None) -> list[Subject]:
+    """The requests of other nodes that were to write some bytes of the case's node, and failed.
+
+    Only the first of each queue pair, and none from before these bytes were written last.
+    """
+    came = last_arrival(case.log, case.node, piece) if piece is not None else None
+    found: dict[Thing, Subject] = {}
+    for record in case.log.failed_sends if piece is not None else ():
+        thing, wqe = Thing(Noun.QP, node_of(record), object_of(record)), send_wqe_of(record)
+        qp = find_qp(case.world, thing.node, thing.number)
+        if qp is None or peer_node(case.world, qp) != case.node or wqe.work is None:
+            continue
+        writes = wqe.work.remote & (Access.REMOTE_WRITE | Access.REMOTE_ATOMIC)
+        if came is not None and event_of(record) < came.event:
+            continue
+        if writes and meet([piece or (0, 0)], [target(case.hca, wqe)]):
+            found.setdefault(thing, Subject.of_send(thing, wqe))
+    return list(found.values())

@@ -147,10 +147,30 @@ class ThreadWait:
         lacking = {*named} - {rec.wqe_of(r).wr.wr_id for r in posts}
         if not lacking:
             return []
-        last = max(posts, key=rec.event_of, default=None)
-        but = f"; the last request posted is {fmt.wr(rec.wqe_of(last).wr.wr_id)}" if last else ""
-        return [fact(f"no request was posted with wr_id {min(lacking)}{but}",
+        last, what = max(reversed(self._posted), key=rec.event_of, default=None), self.posts_named
+        but = f"; the last {what} posted is {fmt.wr(rec.wqe_of(last).wr.wr_id)}" if last else ""
+        return [fact(f"no {what} was posted with wr_id {min(lacking)}{but}",
                      rec.event_of(last) if last else None)]  # fmt: skip
+
+    @cached_property
+    def _posted(self) -> list[rec.Record]:
+        """The posts that were to complete on its queues."""
+        log, cqs = self.case.log, {(cq.node, cq.number) for cq in self.cqs}
+        found: list[rec.Record] = []
+        for qp in self.feeding:
+            found += log.about(_POSTS[0], qp.thing) if (qp.node, qp.send_cq) in cqs else []
+            if (qp.node, qp.recv_cq) in cqs:
+                found += log.about(_POSTS[1], qp.thing)
+                found += log.about(_POSTS[2], Thing(Noun.SRQ, qp.node, qp.srq)) if qp.srq else []
+        return found
+
+    @property
+    def posts_named(self) -> str:
+        """The word for what completes on its queues: `receive`, `send`, or `request` for both."""
+        sends = sum(rec.kind_of(r) is Kind.SEND_POSTED for r in self._posted)
+        if 0 < sends < len(self._posted):
+            return "request"
+        return "send" if sends else "receive" if self._posted else "request"
 
     @property
     def refuted(self) -> list[Subject]:
@@ -181,14 +201,29 @@ class ThreadWait:
 
     @property
     def serves(self) -> bool:
-        """Whether it waits for the next completion in a loop without end, and has taken some.
+        """Whether it waits for the next request in a loop without end, and has served some.
 
-        Those that were taken before the log begins may have been its own.
+        It has taken completions, or it sleeps in a line that it has passed before, and its loop
+        sends nothing before that. What came before the log begins may have been its own.
         """
+        if 0 not in self.program.loops:
+            return False
         cqs = [self.case.world.find(cq, CompletionQueue) for cq in self.cqs]
         older = self.case.log.begins > 0 and any(cq.total > len(cq.cqes) for cq in cqs)
-        own = any(each.by == self.name for each in self.taken)
-        return 0 in self.program.loops and (own or older)
+        return older or any(each.by == self.name for each in self.taken) or self._came_round
+
+    @property
+    def _came_round(self) -> bool:
+        program, log = self.program, self.case.log
+        if program.state is not ProgramState.WAITING or program.wants is not None:
+            return False
+        ran = map(rec.line_number_of, log.about(Kind.PROGRAM_RAN, self.thing))
+        passed = sum(number == program.line.number for number in ran)
+        start = next(i for i, line in enumerate(program.lines) if line.word == "loop"
+                     and not line.amount)  # fmt: skip
+        sends = any(line.invocation is not None and line.invocation.name in SENDING
+                    for line in program.lines[start : program.at])  # fmt: skip
+        return not sends and (passed > 1 or log.begins > 0)
 
     def since(self) -> int:
         """The event in which it came to its line; the present one where that is not kept."""
