@@ -95,7 +95,12 @@ class Case:
     @property
     def needs_new_call(self) -> bool:
         """Whether a run on a branch has shown already that it needs a new call to complete."""
-        return "future" in vars(self) and not self.future.settled
+        return self.has_future and not self.future.settled
+
+    @property
+    def has_future(self) -> bool:
+        """Whether a run on a branch has been made already."""
+        return "future" in vars(self)
 
     @cached_property
     def will_succeed(self) -> bool:

@@ -272,6 +272,7 @@ def loss(case: Case, send: Send, qp: QueuePair) -> Finding:
     more = fmt.count(len(lost) - 1, "packet")
     return blocking(
         case, fact(_loss_fate(lost[0]), lost[0].event), *_not_migrated(case, qp),
+        *_not_retried(case, send, qp),
         *([fact(f"{more} more of it or its answers, the last one {_loss_fate(lost[-1])}",
                 lost[-1].event)] if len(lost) > 1 else []),
         cure=_cure(case, lost), since=_since(case, lost),
@@ -286,6 +287,9 @@ def _sent_again(qp: QueuePair, asked: list[PacketRow]) -> Finding:
                 fact(f"the ack timer sends it again at {fmt.clock(qp.timer.at_ns)}"))  # fmt: skip
 
 
+_RETRIED = {"retry_cnt": "6"}  # 7 has no limit on rxe
+
+
 def _not_migrated(case: Case, qp: QueuePair) -> list[Evidence]:
     """Evidence on an alternate path that was loaded and could not be used."""
     if qp.alternate is None or qp.attr.path_mig_state != MigState.REARM:
@@ -295,6 +299,14 @@ def _not_migrated(case: Case, qp: QueuePair) -> list[Evidence]:
         why = f"{case.qp_name(peer)} has no alternate path"
     return [fact(f"{name} did not migrate: its path_mig_state stayed REARM, as {why}",
                  set_at(case, qp, Attr.PATH_MIG_STATE))]  # fmt: skip
+
+
+def _not_retried(case: Case, send: Send, qp: QueuePair) -> list[Evidence]:
+    """Evidence that one lost packet is enough."""
+    if qp.attr.retry_cnt or not send.retries_exhausted:
+        return []
+    text = f"{case.qp_name(qp)} was given retry_cnt=0: no packet is sent again"
+    return [fact(text, set_at(case, qp, Attr.RETRY_CNT))]
 
 
 def _loss_fate(row: PacketRow) -> str:
@@ -315,6 +327,9 @@ def _cure(case: Case, lost: list[PacketRow]) -> Fix | None:
         return None
     there = {fault.number for fault in case.world.network.cable.faults}
     lines = [f"fault clear {n}" for n in delivery.faults_of(case, lost) if n in there]
+    if _not_retried(case, send, qp):
+        again = recovery.reconnected(case, qp, send.wqe.wr, _RETRIED, _RETRIED)
+        return Fix([*lines, *again], note=f"retry_cnt becomes {_RETRIED['retry_cnt']}")
     if send.ending is not None:
         return Fix([*lines, *recovery.resend(case, qp, send.wqe.wr)])
     return Fix(lines or ["run"])

@@ -14,8 +14,10 @@ def no_remote_send(case: Case, receive: Receive) -> Finding:
     if receive.shared or qp is None or receive.wqe is None:
         return NA
     peer = peer_of(case.world, qp)
-    if peer is None or not undelivered.is_quiet(case, qp):
-        return ok("its peer may still send") if peer is not None else NA
+    if peer is None:
+        return _taken_beside(case, qp, receive)
+    if not undelivered.is_quiet(case, qp):
+        return ok("its peer may still send")
     done = undelivered.done_by_peer(case, qp)
     if any(each.takes_receive or _is_write(each) for each in done):
         return ok("its peer has sent something")
@@ -35,6 +37,23 @@ def no_remote_send(case: Case, receive: Receive) -> Finding:
         fact(f"{name} has posted no SEND"),
     ]  # fmt: skip
     return fail(*facts, cure=cure) if watching else warn(*facts, cure=cure)
+
+
+def _taken_beside(case: Case, qp: QueuePair, receive: Receive) -> Finding:
+    """Of a datagram queue pair to which nothing came: the newest that its neighbour got instead."""
+    if qp.transport.connected or case.log.about(Kind.RECV_TAKEN, qp.thing):
+        return NA
+    took = [r for r in case.log.of(Kind.RECV_TAKEN, qp.node) if event_of(r) > (receive.posted or 0)]
+    for record in reversed(took):
+        event, other = event_of(record), find_qp(case.world, qp.node, object_of(record))
+        came = messages.arrived(case.world, case.log, event, qp.node, object_of(record))
+        if came is None or other is None or other.qp_type is not qp.qp_type:
+            continue
+        sent = name_of(case.names, came.subject)
+        return warn(fact(f"{sent} was posted to {case.qp_name(other)}", came.posted),
+                    fact(f"{case.qp_name(other)} took it", event),
+                    fact(f"nothing came to {case.qp_name(qp)}", receive.posted))  # fmt: skip
+    return NA
 
 
 def _is_write(done: Done) -> bool:

@@ -126,7 +126,14 @@ def _foreseen(
     causes = {slug for slug, verdict in verdicts.items() if verdict is Verdict.FAIL}
     if causes:
         return _without_a_call(case, found)
-    if Verdict.WARN in verdicts.values() and case.needs_new_call:
+    return _doubted(case, found) if Verdict.WARN in verdicts.values() else found
+
+
+def _doubted(case: Case, found: SubjectOutcome) -> SubjectOutcome:
+    """Of what waits beside a warning, as far as a run on a branch has shown it."""
+    if case.subject.sort is Sort.SEND and case.has_future:
+        return _without_a_call(case, found)
+    if case.needs_new_call:
         return replace(found, sentence=f"{found.sentence}, and {never_text(case.subject)}")
     return found
 
@@ -137,9 +144,11 @@ def _without_a_call(case: Case, found: SubjectOutcome) -> SubjectOutcome:
     if future.settled:
         end = future.outcome.sentence.replace("it ended", "it ends").partition(";")[0]
         when = f"without another call {end} at {fmt.clock(future.end_ns)}"
-        return replace(found, sentence=f"{found.sentence}; {when}")
+        well = future.outcome.good or future.outcome.done
+        return replace(found, sentence=f"{found.sentence}; {when}", ends_well=well)
     if case.subject.sort is Sort.SEND and not (future.idle or future.repeats) and _counts(case):
-        return replace(found, sentence=f"{found.sentence}, and will have none for a long time")
+        text = f"{found.sentence}, and will have none for a long time"
+        return replace(found, sentence=text, ends_well=False)
     return replace(
         found, kind=Status.NEVER, sentence=f"{found.sentence}, and {never_text(case.subject)}"
     )

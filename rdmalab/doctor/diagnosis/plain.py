@@ -42,6 +42,8 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import BLOCKING
 from rdmalab.spec.records import Kind
+from rdmalab.world.programs import Program
+from rdmalab.world.relations import exists
 
 
 def plain(session: Session, log: Log, question: Node | None) -> Report:
@@ -54,9 +56,8 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
     if unlogged := _unlogged(session, log, question, known):
         chains |= unlogged
         looks = best_looks(log, chains)
-    explained = [
-        at_the_act(session, log, examination) for examination in looks if examination.report.causes
-    ]
+    explained = [at_the_act(session, log, each) for each in looks
+                 if each.report.causes and not _is_served(session, log, each)]  # fmt: skip
     if not explained:
         left = [examination for examination in looks
                 if examination.report.outcome.rule or examination.moment.why is Why.ENDED
@@ -80,6 +81,15 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
                        )  # fmt: skip
     _join([each.report for each in explained], [each.report for each in aside])
     return report_of_now(session, log, explained[0], [each.subject for each in explained])
+
+
+def _is_served(session: Session, log: Log, examination: Examination) -> bool:
+    """Whether a thread that waits in a loop without end waited for work that was repaired since."""
+    subject, root = examination.subject, examination.report.causes[0].subject
+    if subject.sort is not Sort.PROGRAM or not exists(session.world, subject.thing):
+        return False
+    serves = 0 in session.world.find(subject.thing, Program).loops
+    return serves and is_made_good(session, log, root, examination.moment.event)
 
 
 def _join(reports: list[Report], aside: list[Report]) -> None:
@@ -169,13 +179,16 @@ def _outstanding(session: Session, log: Log, question: Node | None) -> list[Exam
     found = [each for qp in _queue_pairs(session, question) for each in under_way(qp)]
     now = Moment(session.world.event, Why.NOW)
     looks = [examination for each in found for examination in looks_at(log, now, [each])]
-    never = Status.NEVER
     waiting = [
         examination
         for examination in looks  # a cause of what still completes only delays it
-        if examination.report.outcome.kind is never or not examination.report.is_trouble
+        if _is_vain(examination.report.outcome) or not examination.report.is_trouble
     ]
     return sorted(waiting, key=lambda examination: examination.report.slug in (TOO_EARLY, UNKNOWN))
+
+
+def _is_vain(found: SubjectOutcome) -> bool:
+    return found.kind is Status.NEVER or not found.ends_well
 
 
 def plain_chain(session: Session, log: Log, subject: Subject) -> list[Moment]:

@@ -1,6 +1,7 @@
 """Things that have to do with each other: those that a line names, and all that these reach."""
 
 from collections.abc import Iterator
+from heapq import heapify
 from typing import TypeAlias
 
 from rdmalab.command import Invocation, New, Noun, Ref, Thing
@@ -61,6 +62,13 @@ def _named(session: Session, program: Program) -> Iterator[Thing]:
             yield thing
 
 
+def everything(world: World) -> Component:
+    """All that lives."""
+    things = (Thing(Noun(noun), node, number) for node, hca in world.nodes.items()
+              for noun, table in hca.tables.items() for number in table.items)  # fmt: skip
+    return frozenset([_DATAGRAMS, *things])
+
+
 def planned(world: World, component: Component) -> list[Entry]:
     """Scheduled entries that concern a component, earliest first."""
     return [entry for entry in world.agenda.plans() if _concerns(world, entry, component)]
@@ -85,6 +93,25 @@ def leave_out_others(world: World, component: Component) -> None:
     """In a trial: drop what is scheduled for others; of timers only what is armed stays."""
     agenda = world.agenda
     agenda.heap[:] = [entry for entry in agenda.heap if _concerns(world, entry, component)]
+    heapify(agenda.heap)
+
+
+def pass_idle_polls(session: Session, component: Component) -> bool:
+    """In a trial: let threads that look in vain look again when something else happens.
+
+    False if they do not, or if nothing else is to come. Seconds of retries are thousands of polls.
+    """
+    coming = planned(session.world, component)
+    others = [entry[0] for entry in coming if entry[2] != Door.PROGRAM]
+    if not others or len(others) == len(coming) or not _repeats(session, component):
+        return False
+    heap = session.world.agenda.heap
+    threads = [e for e in heap if e[2] == Door.PROGRAM and e[4].thing in component]
+    for place, entry in enumerate(heap):
+        if entry in threads:
+            heap[place] = (max(entry[0], min(others)), *entry[1:])
+    heapify(heap)
+    return True
 
 
 def last_change(history: History, component: Component) -> int | None:

@@ -121,9 +121,13 @@ def _is_posted_since(log: Log, tried: Attempt) -> bool:
     """
     call = tried.call
     noun = Noun.SRQ if call.verb == "post_srq_recv" else Noun.QP
-    kind = post_kind(Thing(noun, *call.thing), is_send=call.verb == "post_send")
+    is_send = call.verb == "post_send"
     things = _lives(log.session, Thing(noun, *call.thing))
-    later = [r for it in things for r in log.about(kind, it) if rec.event_of(r) > call.event]
+    qp = find_qp(log.session.world, *call.thing) if noun is Noun.QP else None
+    if qp is not None and qp.srq and not is_send:
+        things.append(Thing(Noun.SRQ, qp.node, qp.srq))
+    posts = (r for it in things for r in log.about(post_kind(it, is_send=is_send), it))
+    later = [r for r in posts if rec.event_of(r) > call.event]
     posted: dict[int, list[_Request]] = {}
     for record in later:
         wr = rec.wqe_of(record).wr

@@ -43,7 +43,8 @@ class SubjectOutcome:
     """The state of a thing, in a sentence. event: the one that led to this state.
 
     done: it was carried out with success, whether or not it has a completion.
-    rule: the name of the rule that refused a call, as in `spec.rules`.
+    rule: the name of the rule that refused a call, as in `spec.rules`. ends_well: False of what is
+    pending and fails without another call, or has no end in sight.
     """
 
     kind: Status
@@ -51,6 +52,7 @@ class SubjectOutcome:
     event: int | None = None
     done: bool = False
     rule: str = ""
+    ends_well: bool = True
 
     @property
     def good(self) -> bool:

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.evidence.components import Component, component_of, leave_out_others, planned
+from rdmalab.doctor.evidence.components import (
+    Component,
+    component_of,
+    everything,
+    leave_out_others,
+    pass_idle_polls,
+    planned,
+)
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.subject import Sort, Subject
@@ -98,6 +105,8 @@ def _look_ahead(session: Session, subject: Subject, within_ns: int, log: Log) ->
             settled = found.kind is not Status.PENDING
             same = retries is not None and retries == _retries(session, subject)
             repeats = same and not settled and _went_back(session, subject.thing, first)
+            if not settled and done == wanted and pass_idle_polls(session, component):
+                slice_events = _FIRST_LOOK
             if settled or done < wanted or not left or (repeats and _is_alone(world, component)):
                 idle, end_ns = not planned(world, component), end_ns_of(found, now)
                 end_ns = world.now_ns if end_ns is None else end_ns
@@ -132,7 +141,8 @@ def goes_on(session: Session, thing: Thing) -> bool:
     """Whether a program comes past the line in which it waits, without another call."""
     line = session.world.find(thing, Program).line.number
     with undone_trial(session):
-        leave_out_others(session.world, component_of(session, thing))
+        component = component_of(session, thing)
+        leave_out_others(session.world, component)
         history, world, before = session.history, session.world, session.world.trace.latest
         limit_ns, left, slice_events = world.now_ns + LONG_WAIT_NS, MOST_EVENTS, _FIRST_LOOK
         while left:
@@ -143,7 +153,22 @@ def goes_on(session: Session, thing: Thing) -> bool:
                 return True
             if done < wanted:
                 return False
+            if pass_idle_polls(session, component):
+                slice_events = _FIRST_LOOK
     return False
+
+
+def let_time_pass(session: Session) -> None:
+    """Run a trial on, until nothing more happens or a person would call it a hang."""
+    limit_ns, left, slice_events = session.world.now_ns + LONG_WAIT_NS, MOST_EVENTS, _FIRST_LOOK
+    while left:
+        wanted = min(slice_events, left)
+        done = session.history.run(wanted, limit_ns)
+        left, slice_events = left - done, 4 * slice_events
+        if done < wanted:
+            return
+        if pass_idle_polls(session, everything(session.world)):
+            slice_events = _FIRST_LOOK
 
 
 def passes_line(session: Session, thing: Thing, line: int, before: int) -> bool:

@@ -1,6 +1,7 @@
 """Failures without completion and errno: lost messages, polls in vain, work that a call ended."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 from rdmalab.command import Noun, Thing
@@ -21,7 +22,7 @@ from rdmalab.doctor.evidence.work_of_queues import MOST, Wanted, failed_lives, q
 from rdmalab.doctor.evidence.work_requests import Receive
 from rdmalab.doctor.moments.moments import MOST_OLDER, teardowns, visit
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import SendWqe
+from rdmalab.hca.wr import SendWqe, SendWR
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import Service
@@ -148,19 +149,25 @@ def lost_messages(session: Session, log: Log, wanted: Wanted) -> Iterator[Subjec
 def _sent_again(log: Log, thing: Thing, lost: SendWqe) -> bool:
     """Whether the same request was posted once more, and has left without a packet missed.
 
-    Not where one program posted both: its next message may look the same.
+    It may go to another target: that was the mistake. Not where one program posted both: its next
+    message may look the same.
     """
     posts = {rec.send_wqe_of(r).serial: r for r in log.about(Kind.SEND_POSTED, thing)}
     done = {rec.send_wqe_of(r).serial for r in log.about(Kind.WQE_COMPLETED, thing)
             if not rec.status_of(r)}  # fmt: skip
     later = [r for n, r in posts.items() if n > lost.serial and n in done
-             and rec.send_wqe_of(r).wr == lost.wr]  # fmt: skip
+             and _body(rec.send_wqe_of(r).wr) == _body(lost.wr)]  # fmt: skip
     first = log.asked(rec.event_of(posts[lost.serial]))[1] if later else ""
     again = [r for r in later if not first or log.asked(rec.event_of(r))[1] != first]
     missed = {wqe.serial for r in log.missed if again and rec.event_of(r) > rec.event_of(again[0])
               and sender_of(log.session.world, r) == thing
               and (wqe := posted_as(log, thing, r)) is not None}  # fmt: skip
     return any(rec.send_wqe_of(r).serial not in missed for r in again)
+
+
+def _body(wr: SendWR) -> SendWR:
+    """A request without the target that its address handle and numbers name."""
+    return replace(wr, ah=0, remote_qpn=0, remote_qkey=0)
 
 
 def _unsent(log: Log, thing: Thing) -> list[Subject]:

@@ -13,9 +13,9 @@ from rdmalab.doctor.evidence.subject import Sort, Subject, name_of
 from rdmalab.doctor.evidence.work_of_queues import renewed
 from rdmalab.doctor.evidence.work_requests import Receive, Send
 from rdmalab.doctor.moments.future import (
-    LONG_WAIT_NS,
     MOST_EVENTS,
     end_ns_of,
+    let_time_pass,
     look_ahead,
     passes_line,
     undone_trial,
@@ -52,7 +52,7 @@ def makes_true(session: Session, lines: Sequence[str], questions: Sequence[Node]
         failure = carry_out(session, lines)
         if failure:
             return [False] * len(questions)
-        session.history.run(MOST_EVENTS, session.world.now_ns + LONG_WAIT_NS)
+        let_time_pass(session)
         return [bool(session.ask(question)) for question in questions]
 
 
@@ -70,7 +70,7 @@ def attempt(
         start = Start(session, subject, log)
         if failure := carry_out(session, lines):
             return TrialOutcome(works=False, failure=failure)
-        session.history.run(MOST_EVENTS, session.world.now_ns + LONG_WAIT_NS)
+        let_time_pass(session)
         now = Log(session, log)
         found = _came_of(session, subject, start, now)
         if found.works:
@@ -107,7 +107,7 @@ def _left_in_err(session: Session, subject: Subject) -> str:
 class Start:
     """Facts before a trial: the event, the newest record, a program's line, the completions.
 
-    silent: the subject is a send that waits, and is to have no completion.
+    silent: the subject is a send that waits or failed, and no success of it has a completion.
     """
 
     def __init__(self, session: Session, subject: Subject, log: Log) -> None:
@@ -115,8 +115,7 @@ class Start:
         self.record = session.world.trace.latest
         self.on_cq = _on_cq(session, subject)
         wqe = Send(session, subject, log).wqe if subject.sort is Sort.SEND else None
-        waits = outcome_of(session, subject, log).kind is Status.PENDING
-        self.silent = waits and wqe is not None and not wqe.signaled
+        self.silent = wqe is not None and not wqe.signaled
         program = _program(session, subject)
         self.line = program.line.number if program is not None else 0
 
@@ -267,7 +266,8 @@ _WAITS = (Sort.PROGRAM, Sort.CQ, Sort.CALL)
 
 def side_effect(session: Session, subject: Subject, event: int, log: Log) -> str:
     """Unwanted effects of the lines carried out since an event; empty if none."""
-    found = [*_sent(session, subject, event, log), *_threads(session, subject, event, log)]
+    found = [*_sent(session, subject, event, log), *_threads(session, subject, event, log),
+             *_failures(session, subject, event, log)]  # fmt: skip
     return next(iter(found), "")
 
 
@@ -285,6 +285,20 @@ def _sent(session: Session, subject: Subject, event: int, log: Log) -> Iterator[
             yield f"{session.names.of(thing)} sends a message that no program posts"
         elif subject.sort in _WAITS and _is_repeated(session, same, log):
             yield f"{name_of(session.names, same)} is carried out twice"
+
+
+def _failures(session: Session, subject: Subject, event: int, log: Log) -> Iterator[str]:
+    """Sends around the subject that were posted since an event, and failed."""
+    around = _around(session, subject, log)
+    for record in log.failed_sends:
+        thing = Thing(Noun.QP, rec.node_of(record), rec.object_of(record))
+        flushed = rec.status_of(record) is WCStatus.WR_FLUSH_ERR
+        if rec.event_of(record) > event and thing in around and not flushed:
+            failed = Subject.of_send(thing, rec.send_wqe_of(record))
+            posted = Send(session, failed, log).posted
+            if posted is not None and posted > event:
+                status = WCStatus(rec.status_of(record)).name
+                yield f"{name_of(session.names, failed)} then ends with {status}"
 
 
 def _takes_receive(wqe: SendWqe) -> bool:

@@ -65,7 +65,7 @@ def _kept(report: Report, budget: Budget) -> list[Row]:
             left -= 1
             wanted = row.text not in rows[0].text
             if bare:
-                about = found[-1].text.partition(":")[0]
+                about = found[-1].text.partition(": ")[0]
                 found[-1] = found[-1]._replace(text=f"{about}: {row.text}", event=row.event)
                 wanted = bare = False
         found += [row] if wanted else []

@@ -117,7 +117,8 @@ class Report(AnswerInRows):
         """Whether something is wrong, or was: no wait in progress, and no mere suspicion."""
         kind = self.outcome.kind
         ended_well = self.outcome.good and kind is not Status.LATE
-        return bool(self.causes) or not (ended_well or kind is Status.PENDING)
+        waits = kind is Status.PENDING and self.outcome.ends_well
+        return bool(self.causes) or not (ended_well or waits)
 
     @property
     def chain(self) -> list[Cause]:
