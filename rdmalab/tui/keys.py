@@ -34,7 +34,7 @@ EVERYWHERE = (
     Key("f5", "zoom", "Zoom", "enlarge the prompt or the pane; again: back", "zoom"),
     Key("f6", "focus_next", "Pane", "the next pane", "pane NAME"),
     Key("shift+f6,f18", "focus_previous", "", "the previous pane", "pane NAME"),
-    Key("f3", "next_theme", "", "the next theme", "theme"),
+    Key("f3", "next_theme", "", "the next theme", "settings theme"),
     Key("shift+f8,f20", "say('step')", "", "one event, in a lesson too", "step"),
     Key("ctrl+z", "suspend_process", "", "suspend; fg continues"),
 )
