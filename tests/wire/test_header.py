@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rdmalab.command import metadata
 from rdmalab.wire import headers
-from rdmalab.wire.header import B3, B4, B8, Header, header
+from rdmalab.wire.header import B3, B4, B8, Bits, Header, header
 from rdmalab.wire.headers import AETH
 from tests.each import each
 from tests.wire.test_headers import LENGTHS
@@ -68,3 +69,9 @@ def test_a_header_of_odd_bits_is_refused() -> None:
     with pytest.raises(TypeError, match="Odd has 11 bits"):
         header(Odd)
     assert header(Even).LENGTH == 1
+
+
+def test_the_widths_of_the_wire_and_of_c_are_not_equal() -> None:
+    """`Annotated` of Python 3.11.2 mistakes equal metadata for the same."""
+    own: object = Bits(32)
+    assert own != metadata.Bits(32)
