@@ -149,6 +149,16 @@ async def test_tab_shows_the_line_that_it_takes_also_after_scrolling_back() -> N
         await it.until(lambda: it.app.prompt.is_vertical_scroll_end)
 
 
+async def test_a_key_that_is_typed_before_a_task_was_drawn_keeps_the_prompt_in_sight() -> None:
+    async with stand() as it:
+        it.app.say("tour again")
+        it.type("s")
+        await it.until(lambda: "A> s" in it.text)
+        await it.settled()
+        await it.pilot.pause(0.1)
+        assert "A> s" in it.text
+
+
 @pytest.mark.parametrize("line", ["tour again", "load labs/sq-full student=me"])
 async def test_a_task_is_read_from_its_first_row_and_a_key_shows_the_end(line: str) -> None:
     async with stand() as it:

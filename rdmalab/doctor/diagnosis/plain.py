@@ -184,7 +184,12 @@ def _outstanding(session: Session, log: Log, question: Node | None) -> list[Exam
         for examination in looks  # a cause of what still completes only delays it
         if _is_vain(examination.report.outcome) or not examination.report.is_trouble
     ]
-    return sorted(waiting, key=lambda examination: examination.report.slug in (TOO_EARLY, UNKNOWN))
+    return sorted(waiting, key=lambda examination: _says_little(examination.report))
+
+
+def _says_little(report: Report) -> bool:
+    """Whether it has no more on a request under way than that its time has not come."""
+    return not (report.causes or report.waits) or report.slug in (TOO_EARLY, UNKNOWN)
 
 
 def _is_vain(found: SubjectOutcome) -> bool:

@@ -26,7 +26,7 @@ from rdmalab.tui.world_view import WorldView
 from rdmalab.views import packets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from prompt_toolkit.history import History
     from textual import events
@@ -249,18 +249,22 @@ class Main(Screen[None]):
         elif checklist is not before[2] and checklist is not None:
             from rdmalab.tui.screens.checklist import Checklist
 
-            self.call_after_refresh(self._open, Checklist(checklist), printed)
+            self.call_after_refresh(
+                self._unless_typed, printed, partial(self._open, Checklist(checklist))
+            )
         elif self._is_page(len(printed), is_change):
             from rdmalab.tui.screens.answers import answer_page  # not for the first frame
 
             page = answer_page(text, printed, answer if is_why else None, self.size.height)
-            self.call_after_refresh(self._open, page, printed)
+            self.call_after_refresh(self._unless_typed, printed, partial(self._open, page))
 
     def _begin_walk(self, printed: list[Line]) -> None:
         """A lesson or lab was opened: show its pane, or its text from the beginning."""
         self.bring(NOTES if self.is_beside else WIRE)  # a strip has the notes otherwise
         if not self.is_beside and len(printed) >= self.prompt.size.height:
-            self.call_after_refresh(self.prompt.show_last, len(printed))
+            self.call_after_refresh(
+                self._unless_typed, printed, partial(self.prompt.show_last, len(printed))
+            )
 
     def _is_page(self, rows: int, is_change: bool) -> bool:
         """Whether an answer of so many rows opens a page.
@@ -287,16 +291,20 @@ class Main(Screen[None]):
         self.view.choose(name)
         self.frame_soon()
 
-    def _open(self, page: TextScreen, printed: list[Line]) -> None:
-        """Show a page, unless the user has gone on typing, or another line is carried out.
+    def _open(self, page: TextScreen) -> None:
+        if self.app.screen is self:
+            self.app.push_screen(page)
+
+    def _unless_typed(self, printed: list[Line], show: Callable[[], None]) -> None:
+        """Show an answer, unless the user has gone on typing, or another line is carried out.
 
         A key may have been given to the prompt, which has not read it yet. A page that opened now
         would take the Enter that follows, and the line would stand there.
         """
         if self.prompt.message_queue_size:
-            self.prompt.call_later(self._open, page, printed)
-        elif printed is self._printed and not self.prompt.has_more and self.app.screen is self:
-            self.app.push_screen(page)
+            self.prompt.call_later(self._unless_typed, printed, show)
+        elif printed is self._printed and not self.prompt.has_more:
+            show()
 
     def _news(self) -> News:
         exercise, diagnosis = self.model.exercise, self.model.diagnosis
