@@ -132,10 +132,11 @@ class Pane(Widget, can_focus=True, inherit_bindings=False):
             tell(bug)
 
     def on_key(self, event: events.Key) -> None:
-        """A letter that means nothing here begins a command, as on a page."""
+        """A letter that means nothing here begins a command, as on a page; no digit begins one."""
         begin = getattr(self.app, "begin_line", None)
-        is_free = event.is_printable and event.key not in self.screen.active_bindings
-        if begin is not None and is_free and not self.is_typing and event.key != "space":
+        begins = event.is_printable and event.key != "space" and not event.key.isdigit()
+        is_free = begins and event.key not in self.screen.active_bindings
+        if begin is not None and is_free and not self.is_typing:
             event.stop()
             event.prevent_default()
             begin(event.key, event.character)

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rdmalab.tui.pane_table import TABS
 from tests.bench.long import LOADS
 from tests.terminal import Terminal
 
@@ -39,7 +40,6 @@ _KEYS = b"post_send A.qp0 opcode=SEND "
 _ROOT = Path(__file__).parents[2]
 _MEDIUM, _LARGE = (120, 40), (200, 60)
 _EVENTS = 100_000
-_TABS = 9
 _IDLE_S = 10
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PAIR = "use rc_pair"
@@ -140,7 +140,7 @@ def _screen_s() -> float:
     with terminal(_APP, _LARGE) as shown:
         shown.wait_for("A>")
         shown.send(b"\x1b[17~")  # F6: the keys go to a pane
-        for tab in range(1, _TABS + 1):
+        for tab in range(1, len(TABS) + 1):
             shown.send(b"%d" % tab)
             shown.rest(0.3)
         shown.send(b"\x1b")

@@ -118,5 +118,5 @@ async def test_a_letter_without_a_meaning_in_a_pane_begins_a_line() -> None:
         assert (it.focused, it.app.prompt.text) == ("prompt", "help")
         await it.press("ctrl+c")
         await it.pane("memory")
-        await it.press("n", "left", "f")  # keys of the pane stay with it
+        await it.press("n", "left", "f", "9")  # keys of the pane, and the number of none, stay
         assert (it.focused, it.app.prompt.text) == ("memory", "")
