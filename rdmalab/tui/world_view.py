@@ -40,15 +40,16 @@ class WorldView:
     """The access of the panes to the world.
 
     model: the owner of the current world, which `load` replaces. packet: the record of the packet
-    that was marked last; None: the newest one. Results are cached for one frame, in which the
-    world does not change.
+    that was marked last; None: the newest one. Results are cached over frames as long as nothing
+    happens and no call is made: at the start each pane looks four times at the same world.
     """
 
     def __init__(self, model: AppModel) -> None:
         self.model = model
         self.packet: int | None = None
         self._understood: dict[str, Invocation] = {}
-        self._seen: dict[object, object] | None = None
+        self._seen: dict[object, object] | None = None  # None: outside a frame
+        self._results: tuple[object, dict[object, object]] = (None, {})  # and of which state
         self._choice: tuple[Thing, Session, int] | None = None
 
     @property
@@ -81,7 +82,12 @@ class WorldView:
     @contextmanager
     def frame(self) -> Iterator[None]:
         """A context for one frame: equal requests are evaluated once."""
-        outer, self._seen = self._seen, {} if self._seen is None else self._seen
+        outer = self._seen
+        if outer is None:
+            state = (self.moment, len(self.session.journal))
+            if state != self._results[0]:
+                self._results = (state, {})
+            self._seen = self._results[1]
         try:
             with stoppable():  # ^C is for what the user has asked for
                 yield
@@ -98,7 +104,7 @@ class WorldView:
         return self._once((question, *arguments), lambda: question(world, names, *arguments))
 
     def _once(self, key: object, evaluate: Callable[[], T]) -> T:
-        """Evaluated once a frame, and with recent records only, to avoid replays of the past."""
+        """Evaluated once a state, and with recent records only, to avoid replays of the past."""
         if self._seen is not None and key in self._seen:
             return cast("T", self._seen[key])
         trace = self.session.world.trace
