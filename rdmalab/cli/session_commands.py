@@ -1,5 +1,6 @@
 """Commands settings, python, exec, cc and open."""
 
+import os
 import shutil
 import sys
 import tempfile
@@ -28,6 +29,7 @@ from rdmalab.spec.profiles import PROFILES, STRICT
 if TYPE_CHECKING:
     from rdmalab.classroom.exercise import Exercise
     from rdmalab.compat.c.execute import Command, Execution
+    from rdmalab.compat.c.outputs import Outputs
     from rdmalab.session.session import Session
 
 
@@ -266,10 +268,13 @@ def _scenario_in(path: str) -> str:
 @click.option(
     "--end-stuck", is_flag=True, help="End the programs when nothing can happen any more."
 )
+@click.option("--prefix/--no-prefix", default=None,
+              help="Whether each line that a program prints begins with its node, as A |; default: "
+              "at a terminal, and of several programs.")  # fmt: skip
 def exec_(  # noqa: PLR0913  (one argument an option)
     *, words: tuple[str, ...], profile: str, lines: tuple[str, ...], placed: tuple[str, ...],
     clock: str | None, save: str | None, tui: bool, ask: bool, limit: float | None, end_stuck: bool,
-    name: str | None, joined: str | None,
+    name: str | None, joined: str | None, prefix: bool | None,
 ) -> int:  # fmt: skip
     """Run compiled programs that use libibverbs on a lab instead of RDMA hardware.
 
@@ -281,7 +286,7 @@ def exec_(  # noqa: PLR0913  (one argument an option)
     from rdmalab.lab import Lab
 
     if joined is not None:
-        return _join(joined, words, placed)
+        return _join(joined, words, placed, prefix)
     open_at = None if words else _opened(name)
     lab = Lab(profile=profile)
     for line in lines:
@@ -290,7 +295,8 @@ def exec_(  # noqa: PLR0913  (one argument an option)
                 raise click.UsageError(f"--world: {line}: {reply.error or reply.refusal}")
     commands = _commands(words, placed) if words else []
     kind = Clock(clock) if clock is not None else None
-    execution = Execution(lab, commands, tell, open_at, clock=kind)
+    outputs = _outputs(commands, prefix, tui=tui)
+    execution = Execution(lab, commands, tell, open_at, clock=kind, outputs=outputs)
     with unguarded():
         execution.bound(limit, end_stuck=end_stuck)
         code = _shown(execution) if tui else _served(execution, limit, end_stuck=end_stuck)
@@ -338,7 +344,24 @@ def _how_to_join(name: str) -> str:
     return "\n".join([*lines, "^C ends it."])
 
 
-def _join(name: str, words: tuple[str, ...], placed: tuple[str, ...]) -> int:
+def _outputs(commands: "list[Command]", prefix: bool | None, *, tui: bool = False) -> "Outputs":
+    """Return the outputs of programs. tui: the app shows them.
+
+    prefix: whether lines have one; None: those of several programs, at a terminal.
+    """
+    from rdmalab.compat.c.outputs import Outputs, labels
+    from rdmalab.workbench.settings import read
+
+    if prefix is False or (prefix is None and len(commands) < 2):
+        return Outputs()
+    taken = [each for each in (1, 2) if prefix or tui or os.isatty(each)]
+    is_one = len(taken) == 2 and os.path.sameopenfile(*taken)  # then their order is kept
+    colours = not tui and all(map(os.isatty, taken)) and read().colours != "none"
+    given = labels([each.node for each in commands], colours=colours)
+    return Outputs(given, {each: 1 if is_one else each for each in taken})
+
+
+def _join(name: str, words: tuple[str, ...], placed: tuple[str, ...], prefix: bool | None) -> int:
     from rdmalab.compat.c.execute import CHOOSE, join
     from rdmalab.compat.c.open_labs import place_of
 
@@ -347,7 +370,7 @@ def _join(name: str, words: tuple[str, ...], placed: tuple[str, ...]) -> int:
     if mine := [each for each in _OF_THE_LAB if _is_given(each)]:
         raise click.UsageError(f"--{mine[0]} is for who opens the lab, not beside --in")
     commands = _commands(words, placed, places=CHOOSE)
-    return join(commands, place_of(name))
+    return join(commands, place_of(name), _outputs(commands, prefix))
 
 
 _OF_THE_LAB = ("clock", "profile", "world", "name", "save", "tui", "why", "limit", "end-stuck")

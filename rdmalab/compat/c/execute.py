@@ -6,13 +6,16 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from rdmalab.compat.c.building import clock_library, library
+from rdmalab.compat.c.outputs import Outputs
 from rdmalab.compat.c.server import CHOOSE, Server
 from rdmalab.compat.c.threads import sleeps_without_end
 from rdmalab.compat.c.trouble import Tell
@@ -51,11 +54,12 @@ def _prepare(nice: int) -> None:
 
 
 def start(
-    command: Command, path: Path, clock: Clock = Clock.REAL, output: int | None = None
-) -> subprocess.Popen[bytes]:
+    command: Command, path: Path, clock: Clock = Clock.REAL,
+    streams: Mapping[str, int] = MappingProxyType({}),
+) -> subprocess.Popen[bytes]:  # fmt: skip
     """Start a program with the library, and with what it needs to find the lab at `path`.
 
-    output: the descriptor to which it prints; None: where this process prints.
+    streams: its standard streams, as Popen names them; those left out are those of this process.
     """
     # Preloaded beside libibverbs: perftest and rping are bound at start to private symbols of the
     # real library, which finds no device and does no harm.
@@ -67,21 +71,25 @@ def start(
     return subprocess.Popen(
         command.words,
         env=os.environ | found,
-        stdin=None if output is None else subprocess.DEVNULL,
-        stdout=output,
-        stderr=output,
+        stdin=streams.get("stdin"),
+        stdout=streams.get("stdout"),
+        stderr=streams.get("stderr"),
         preexec_fn=partial(_prepare, 0 if clock is Clock.SLEEPS else _NICE),  # noqa: PLW1509
     )
 
 
-def join(commands: Sequence[Command], path: Path) -> int:
+def join(commands: Sequence[Command], path: Path, outputs: Outputs) -> int:
     """Run programs on the lab of another process; returns the largest exit code."""
-    started = [start(command, path) for command in commands]
-    while True:
-        try:
-            return max(_code(process.wait()) for process in started)
-        except KeyboardInterrupt:
-            continue  # the terminal has sent it to the programs as well
+    started = []
+    for number, command in enumerate(commands):
+        with outputs.opened(number) as streams:
+            started.append(start(command, path, streams=streams))
+    while any(process.poll() is None for process in started):
+        with suppress(KeyboardInterrupt):  # the terminal has sent it to the programs as well
+            outputs.wait(_LOOK_S)
+            outputs.copy()
+    outputs.close()
+    return max(_code(process.wait()) for process in started)
 
 
 def _code(ended: int) -> int:
@@ -94,15 +102,17 @@ class Execution:
 
     def __init__(
         self, lab: Lab, commands: Sequence[Command], tell: Tell, open_at: Path | None = None,
-        *, clock: Clock | None = None,
+        *, clock: Clock | None = None, outputs: Outputs | None = None,
     ) -> None:  # fmt: skip
         """Make the socket. open_at: where programs of other terminals find it; None: private.
 
         clock: of the programs; None: SLEEPS for a program that is alone on both nodes, else REAL.
+        outputs: where they print; None: where this process prints.
         """
         self.lab = lab
         self.is_open = open_at is not None
-        self.output: int | None = None  # to which descriptor the programs print
+        self.outputs = outputs or Outputs()
+        self.in_app = False  # which has the keys and the screen
         self.commands = commands
         self.tell = tell
         self.codes: dict[int, int] = {}
@@ -113,6 +123,7 @@ class Execution:
         self.clock = clock or (Clock.SLEEPS if is_alone else Clock.REAL)
         self.server = Server(lab, self.path, tell, expected=len(commands), is_open=self.is_open,
                              is_virtual=is_alone and self.clock is not Clock.REAL)  # fmt: skip
+        self.server.sockets.watch(self.outputs.descriptor)
         self.started: list[subprocess.Popen[bytes]] = []
         self.newest_s = self.look_s = 0.0  # real time of the newest start, and of the next look
         self.collect_s = 0.0  # real time of the next look at who has ended
@@ -144,6 +155,7 @@ class Execution:
                 raise
         finally:
             self._end("")
+            self.outputs.close()
             self.server.close()
             self.path.unlink(missing_ok=True)
             self.folder.cleanup()
@@ -168,13 +180,14 @@ class Execution:
         """Start the next program if it is time, and serve once; whether anything has happened."""
         self._start_next(time.monotonic())
         has_happened = self.server.turn(most_s)
+        self.outputs.copy()
         self._collect()
         self.server.look_outside({self._name(number): self.codes[number] for number in self.codes})
         self._keep_bounds()
         return has_happened
 
     def _keep_bounds(self) -> None:
-        if self.server.trouble.stuck and not (self.end_stuck or self.has_told or self.output):
+        if self.server.trouble.stuck and not (self.end_stuck or self.has_told or self.in_app):
             self.has_told = True
             self.tell("rdmalab: ^C ends the programs; with --end-stuck the lab does it")
         is_over = self.limit_s is not None and time.monotonic() - self.began_s > self.limit_s
@@ -189,8 +202,10 @@ class Execution:
         self.server.close()
         until_s = time.monotonic() + _END_S
         while time.monotonic() < until_s and any(each.poll() is None for each in self.started):
-            time.sleep(_LOOK_S)
+            self.outputs.wait(_LOOK_S)
+            self.outputs.copy()
         self._end("")
+        self.outputs.close()
         self.path.unlink(missing_ok=True)
         self.folder.cleanup()
 
@@ -206,7 +221,9 @@ class Execution:
                 return
         self.newest_s, self.calm = now_s, 0
         command = self.commands[number]
-        self.started.append(start(command, self.path, self.clock, self.output))
+        with self.outputs.opened(number) as streams:
+            given = streams | {"stdin": subprocess.DEVNULL} if self.in_app else streams
+            self.started.append(start(command, self.path, self.clock, given))
 
     def _is_calm(self, pid: int, now_s: float) -> bool:
         """Whether a process waits, and not for an answer of the lab."""

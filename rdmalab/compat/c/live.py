@@ -1,14 +1,11 @@
 """Programs that run while the app shows their world: it serves them between its frames."""
 
-import os
 import time
-from contextlib import suppress
 
 from rdmalab.compat.c.execute import Execution
 
 _SLICE_S = 0.012  # of serving before the app draws and reads keys again
 _LISTEN_S = 0.001
-_CHUNK = 1 << 16
 
 
 class LivePrograms:
@@ -18,15 +15,15 @@ class LivePrograms:
     """
 
     def __init__(self, execution: Execution) -> None:
-        """Their output is read from a pipe; the world is held until the app runs it."""
+        """Their output is kept for the app; the world is held until the app runs it."""
         self.execution = execution
         self.calls = execution.server.calls
         self.calls.is_held = True
         self.session = execution.lab.session
         self.session.caller_of = self._caller_of
         self._home = self.session.history.branch
-        self._reading, execution.output = os.pipe()
-        os.set_blocking(self._reading, False)
+        execution.in_app = True
+        execution.outputs.show_by(self.write)
         self._text = b""
         self._lines: list[str] = []
         execution.tell = execution.server.tell = execution.server.trouble.tell = self._lines.append
@@ -80,10 +77,14 @@ class LivePrograms:
         if self.is_served:
             self.execution.server.happened()
 
+    def write(self, _: int, text: bytes) -> int:
+        """Keep what programs print, up to the next look at it; as os.write."""
+        self._text += text
+        return len(text)
+
     def printed(self) -> list[str]:
         """The lines printed since the last call: by programs, and about them."""
-        with suppress(BlockingIOError):
-            self._text += os.read(self._reading, _CHUNK)
+        self.execution.outputs.copy()
         *lines, self._text = self._text.split(b"\n")
         found = [line.decode("utf-8", "replace") for line in lines]
         found += [row for text in self._lines for row in text.splitlines()]
@@ -93,7 +94,4 @@ class LivePrograms:
     def leave(self) -> int:
         """End what still runs; returns the largest exit code."""
         self.execution.leave()
-        os.close(self._reading)
-        if self.execution.output is not None:
-            os.close(self.execution.output)
         return self.execution.code

@@ -73,6 +73,10 @@ class Sockets:
         self.listener.close()
         self._epoll.close()
 
+    def watch(self, descriptor: int) -> None:
+        """End a wait of `listen` when this descriptor is readable; who has it reads it."""
+        self._epoll.register(descriptor, select.EPOLLIN)
+
     def listen(self, wait_s: float) -> bool:
         """Serve the programs that speak within this time, seconds; whether one has."""
         ready = self._epoll.poll(wait_s)

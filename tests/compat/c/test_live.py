@@ -62,6 +62,17 @@ def test_a_world_is_held_stepped_and_run_under_its_programs() -> None:
         assert terminal.wait_exit() == 0
 
 
+@needs("gcc")
+def test_in_the_app_each_line_of_two_programs_begins_with_its_node() -> None:
+    program = compiled("talks")
+    with on_terminal("--", program, "server", ":", program, "client") as terminal:
+        terminal.wait_for("All programs have ended")
+        terminal.wait_for("A | server complains")
+        terminal.wait_for("B | client speaks")
+        terminal.send(CTRL_D)
+        assert terminal.wait_exit() == 0
+
+
 @needs("ibv_rc_pingpong")
 def test_ctrl_c_holds_the_world_of_programs() -> None:
     line = ["ibv_rc_pingpong", "-g", "1", "-n", "100000", "-p", free_port()]
