@@ -4,6 +4,7 @@ import pytest
 
 from rdmalab.lab import Lab
 from rdmalab.workbench.view_requests import View
+from rdmalab.world.world import World
 from tests.labs import RECV, SEND, lab_of, misread
 
 
@@ -86,3 +87,27 @@ def test_a_fault_is_no_verb_and_stays_out() -> None:
     lab.do(RECV)
     lab.do("fault drop A->B nth=1")
     assert "ibv_post_recv" in _text(lab, "show c")
+
+
+def test_a_long_session_is_not_replayed_for_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = lab_of()
+    write = "post_send A.qp0 wr_id=5 opcode=RDMA_WRITE sg=A.mr0[0:64] remote=B.mr0[0]"
+    lab.do(f"program A.tx lines={{loop; {write} flags=SIGNALED; poll A.cq0; end}}")
+    lab.session.history.run(60_000)
+    lab.do("alloc_mw A.mw9 pd=A.pd0 type=2")
+    lab.session.history.run(60_000)
+    lab.do("reg_mr A.mr9 pd=A.pd0 length=64 access=LOCAL_WRITE")
+    events, step = 0, World.run
+
+    def counted(world: World, most: int, until_ns: int | None = None) -> int:
+        nonlocal events
+        done = step(world, most, until_ns)
+        events += done
+        return done
+
+    monkeypatch.setattr(World, "run", counted)
+    before = lab.session.world.event, lab.session.world.now_ns
+    assert "A_mr9 = ibv_reg_mr(A_pd0, " in _text(lab, "show c")
+    assert "ibv_alloc_mw(A_pd0, IBV_MW_TYPE_2)" in _text(lab, "show c A.mw9")
+    assert events <= 10 * lab.session.history.apart
+    assert (lab.session.world.event, lab.session.world.now_ns) == before

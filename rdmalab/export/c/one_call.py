@@ -1,68 +1,41 @@
 """One command of a session as a call of C, for `show c`."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 
 from rdmalab.export.c.calls import CALLS
-from rdmalab.export.c.text import TAB, Text, Writer
-from rdmalab.export.replay.calls import Call, NotExportable, Replay
+from rdmalab.export.c.text import TAB, Writer
+from rdmalab.export.replay.calls import NotExportable, bound
+from rdmalab.session.history import read_only_visit, undone_afterwards
 from rdmalab.session.session import Session
 
 _INDENT = "    "
+_REMEMBERED = frozenset({
+    "create_cq_ex", "create_qp_ex", "qp_to_qp_ex", "alloc_mw", "bind_mw", "get_async_event",
+})  # fmt: skip
+"""Calls after which a Writer has a variable or a key that a later call needs."""
 
 
 def call_in_c(session: Session, number: int) -> list[str]:
     """The lines of the entry of this number in the journal; NotExportable says why C has none.
 
-    The calls before it are written, too, because its variables depend on them.
+    Each call is made again at its moment, which a snapshot is near, and undone: to replay a session
+    of a million events took half a minute.
     """
-    writing = _Writing(number)
-    replay = Replay(session, writing)
-    try:
-        replay.until(number + 1)
-    finally:
-        replay.end()
-    if writing.wrong is not None:
-        raise writing.wrong
-    return [line.replace(TAB, _INDENT) for line in writing.lines]
+    journal, writer = session.journal, Writer()
+    for earlier in range(number):
+        if journal[earlier].invocation.name in _REMEMBERED:
+            with suppress(NotExportable):
+                _lines(session, earlier, writer)
+    return [line.replace(TAB, _INDENT) for line in _lines(session, number, writer)]
 
 
-class _Writing:
-    """A scribe that keeps the lines of one entry, and leaves out what C has not."""
-
-    def __init__(self, wanted: int) -> None:
-        self.wanted = wanted
-        self.writer = Writer()
-        self.begun: Call | None = None  # the call whose text is kept
-        self.text: Text | None = None
-        self.lines: list[str] = []
-        self.wrong: NotExportable | None = None
-
-    def wait(self, passed_ns: int, events: int, entry: int | None) -> list[str]:
-        """Nothing: time is no call."""
-        del passed_ns, events, entry
-        return []
-
-    def begin(self, call: Call) -> None:
-        """Keep the text of a call."""
-        self.begun = None
-        with self._kept(call):
-            self.text = CALLS.begin(self.writer, call)
-            self.begun = call
-
-    def end(self, call: Call) -> list[str]:
-        """Keep its lines if it is the one that is wanted."""
-        if self.begun is call:
-            with self._kept(call):
-                lines = CALLS.end(self.writer, call, self.text)
-                if call.entry == self.wanted:
-                    self.lines = lines
-        return []
-
-    @contextmanager
-    def _kept(self, call: Call) -> Iterator[None]:
-        try:
-            yield
-        except NotExportable as wrong:
-            if call.entry == self.wanted:
-                self.wrong = wrong
+def _lines(session: Session, number: int, writer: Writer) -> list[str]:
+    """The lines of an entry, which is carried out again and undone."""
+    history, entry = session.history, session.journal[number]
+    with read_only_visit(history):
+        history.seek(history.place_after(entry.event - 1))
+        with undone_afterwards(history):
+            call = bound(session, entry.invocation, number)
+            text = CALLS.begin(writer, call)
+            call.note(session.perform(entry.invocation))
+            return CALLS.end(writer, call, text)

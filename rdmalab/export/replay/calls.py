@@ -114,6 +114,24 @@ class Call:
     def value(self) -> Bound:
         return self.outcome.value if self.outcome else None
 
+    def note(self, outcome: CommandOutcome) -> None:
+        """Keep what came of it, and whether C leaves that open."""
+        self.outcome = outcome
+        refusal = outcome.refusal
+        if refusal is not None and refusal.rule.startswith(_CRASH):
+            self.undefined = refusal.message
+
+
+def bound(session: Session, invocation: Invocation, entry: int | None) -> Call:
+    """A call with its values; one that names something destroyed is undefined in C."""
+    call = Call(session, invocation.name, {}, entry)
+    try:
+        command = session.vocabulary[invocation.name]
+        call.arguments = session.binder.bind(command, invocation)
+    except Refused as gone:
+        call.undefined = f"{gone.message}: undefined in C"
+    return call
+
 
 @contextmanager
 def judged(call: Call) -> Iterator[None]:
@@ -251,17 +269,7 @@ class Replay:
         if entry.invocation.name in _OF_PROGRAMS:
             self.again.perform(entry.invocation)
             return
-        self._perform(self._bound(entry.invocation), entry.invocation)
-
-    def _bound(self, invocation: Invocation) -> Call:
-        """A call with its values; those that name something destroyed are undefined in C."""
-        call = Call(self.again, invocation.name, {}, self.done)
-        try:
-            command = self.again.vocabulary[invocation.name]
-            call.arguments = self.again.binder.bind(command, invocation)
-        except Refused as gone:
-            call.undefined = f"{gone.message}: undefined in C"
-        return call
+        self._perform(bound(self.again, entry.invocation, self.done), entry.invocation)
 
     def _perform(self, call: Call, invocation: Invocation) -> None:
         self.scribe.begin(call)
@@ -272,17 +280,14 @@ class Replay:
         self.lines += inner  # of programs that this call has woken
 
     def _finish(self, call: Call, outcome: CommandOutcome) -> None:
-        call.outcome = outcome
-        refusal = outcome.refusal
-        if refusal is not None and refusal.rule.startswith(_CRASH):
-            call.undefined = refusal.message
+        call.note(outcome)
         self.lines += self.scribe.end(call)
         self._since = (self.again.world.now_ns, self.again.world.event)
 
     def _carried_out_by_program(self, invocation: Invocation) -> Carried:
         """A line of a program; one that blocks is no call yet."""
         assert self._carry_out is not None
-        call = self._bound(invocation)
+        call = bound(self.again, invocation, self.done)
         self.scribe.begin(call)
         waited = self._waited(None)
         carried = self._carry_out(invocation)
