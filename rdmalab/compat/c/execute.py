@@ -54,16 +54,16 @@ def _prepare(nice: int) -> None:
 
 
 def start(
-    command: Command, path: Path, clock: Clock = Clock.REAL,
+    command: Command, path: Path, verbs: Path, clock: Clock = Clock.REAL,
     streams: Mapping[str, int] = MappingProxyType({}),
 ) -> subprocess.Popen[bytes]:  # fmt: skip
     """Start a program with the library, and with what it needs to find the lab at `path`.
 
+    verbs: the library, as of `library()`, which asks the compiler: once for all programs.
     streams: its standard streams, as Popen names them; those left out are those of this process.
     """
     # Preloaded beside libibverbs: perftest and rping are bound at start to private symbols of the
     # real library, which finds no device and does no harm.
-    verbs = library()
     parts = [str(verbs), str(clock_library(verbs)) if clock is not Clock.REAL else ""]
     preload = ":".join(filter(None, [*parts, os.environ.get("LD_PRELOAD")]))
     found = {"LD_PRELOAD": preload, "RDMALAB_SOCKET": str(path), "RDMALAB_NODE": command.node,
@@ -80,10 +80,10 @@ def start(
 
 def join(commands: Sequence[Command], path: Path, outputs: Outputs) -> int:
     """Run programs on the lab of another process; returns the largest exit code."""
-    started = []
+    started, verbs = [], library()
     for number, command in enumerate(commands):
         with outputs.opened(number) as streams:
-            started.append(start(command, path, streams=streams))
+            started.append(start(command, path, verbs, streams=streams))
     while any(process.poll() is None for process in started):
         with suppress(KeyboardInterrupt):  # the terminal has sent it to the programs as well
             outputs.wait(_LOOK_S)
@@ -118,7 +118,7 @@ class Execution:
         self.codes: dict[int, int] = {}
         self.folder = tempfile.TemporaryDirectory(prefix="rdmalab-c-")  # mode 0700
         self.path = open_at or Path(self.folder.name) / "lab"
-        library()  # now, or CannotBuild
+        self.verbs = library()  # now, or CannotBuild
         is_alone = len(commands) == 1 and not commands[0].node  # then nothing real is awaited
         self.clock = clock or (Clock.SLEEPS if is_alone else Clock.REAL)
         self.server = Server(lab, self.path, tell, expected=len(commands), is_open=self.is_open,
@@ -223,7 +223,7 @@ class Execution:
         command = self.commands[number]
         with self.outputs.opened(number) as streams:
             given = streams | {"stdin": subprocess.DEVNULL} if self.in_app else streams
-            self.started.append(start(command, self.path, self.clock, given))
+            self.started.append(start(command, self.path, self.verbs, self.clock, given))
 
     def _is_calm(self, pid: int, now_s: float) -> bool:
         """Whether a process waits, and not for an answer of the lab."""

@@ -2,11 +2,14 @@
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rdmalab.compat.c import building
 from rdmalab.compat.c.building import CannotBuild
+from rdmalab.compat.c.execute import Command, Execution
+from rdmalab.lab import Lab
 from tests.tools import needs
 
 
@@ -18,6 +21,23 @@ def test_the_library_is_compiled_once_and_kept(monkeypatch: pytest.MonkeyPatch) 
     assert first.stat().st_mtime_ns == began
     monkeypatch.setenv("CC", "gcc -O1")
     assert building.library() != first
+
+
+@needs("gcc")
+def test_an_execution_asks_the_compiler_once_for_all_its_programs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    building.library()  # it is compiled from now on
+    calls, run = list[list[str]](), building._run
+
+    def counted(words: list[str], *more: Any, **named: Any) -> Any:
+        calls.append(words)
+        return run(words, *more, **named)
+
+    monkeypatch.setattr(building, "_run", counted)
+    execution = Execution(Lab(), [Command(("true",), "A"), Command(("true",), "B")], lambda _: None)
+    assert execution.run(limit_s=60) == 0
+    assert len(calls) <= len(("verbs.h", "rdma_cma.h", "--version"))
 
 
 @needs("gcc")
