@@ -35,7 +35,7 @@ ELSEWHERE = [  # the devices differ in queue sizes, keys, atomics and INLINE
 ]  # fmt: skip
 _SHORT = {"64": "64", "4096": "4k", "65536": "64k"}  # as fi_pingpong prints them
 CONNECTED = [
-    "rping -s -C 3 -v -a 10.0.0.1 : rping -c -C 3 -v -a 10.0.0.1",
+    "rping -s -C 3 -v -V -a 10.0.0.1 : rping -c -C 3 -v -V -a 10.0.0.1",  # -V: compares contents
     "ucmatose : ucmatose -s 10.0.0.1",
     "udaddy : udaddy -s 10.0.0.1",
     "rdma_server : rdma_client -s 10.0.0.1",
@@ -121,9 +121,10 @@ def test_libfabric_sends_over_verbs(sizes: str) -> None:
     """It makes a CQ of 262,144 completions, which strict and rxe do not have.
 
     Its ends do not wait for each other: whoever leaves first flushes the receives of the other,
-    which may see that before it ends. So the tables count, not the exit codes.
+    which may see that before it ends. So the tables count, not the exit codes. -c: each message is
+    compared.
     """
-    line = f"fi_pingpong -p verbs;ofi_rxm -e rdm -I 5 -S {sizes}"
+    line = f"fi_pingpong -p verbs;ofi_rxm -e rdm -c -I 5 -S {sizes}"
     ended = execute("--profile", "mlx5", "--", *line.split(), ":", *line.split(), "127.0.0.1")
     assert ended.out.count("usec/xfer") == 2, ended.err
     assert len(re.findall(rf"^{_SHORT[sizes]} +5 +=5", ended.out, re.MULTILINE)) == 2
