@@ -132,7 +132,7 @@ class Trouble:
             self._asked(question)
 
     def overdue(self) -> None:
-        """The time is over: tell where each program is; who reads memory asks nothing of the lab."""
+        """The time is over: tell where each program is. Who reads memory asks the lab nothing."""
         if not self.stuck:
             self._tell_places()
 
