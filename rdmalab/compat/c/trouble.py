@@ -1,8 +1,9 @@
 """Reports while programs still run: why something failed, or will never end."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from errno import errorcode
+from itertools import islice
 
 from rdmalab.command import NotUnderstood, Noun, Refused
 from rdmalab.compat.c.calls import Calls
@@ -21,6 +22,7 @@ from rdmalab.views import fmt
 
 _WIDTH = 100
 _MOST_QUESTIONS = 4
+_MOST_RECORDS = 10_000  # of the log, in which the last call of a program is sought
 
 Tell = Callable[[str], None]
 
@@ -116,10 +118,7 @@ class Trouble:
             return
         self.stuck = self.found = True
         self.tell(f"rdmalab: {sentence}")
-        for program in self.calls.programs:
-            at = [f"listens at {address}" for address in self.hosts.listening(program)]
-            text = ", ".join([_waits(program), *at])
-            self.tell(f"  {program.name} on {program.node or 'A and B'}: {text}")
+        self._tell_places()
         for refused in self.hosts.refused:
             self.tell(f"  {refused}")
         self._keep_waits()
@@ -131,6 +130,36 @@ class Trouble:
             return
         for question in questions:
             self._asked(question)
+
+    def overdue(self) -> None:
+        """The time is over: tell where each program is. Who reads memory asks the lab nothing."""
+        if not self.stuck:
+            self._tell_places()
+
+    def _tell_places(self) -> None:
+        for program in self.calls.programs:
+            at = [f"listens at {address}" for address in self.hosts.listening(program)]
+            last = () if program.empty_polls or program.blocks else self._last(program)
+            text = ", ".join([_waits(program), *at, *last])
+            self.tell(f"  {program.name} on {program.node or 'A and B'}: {text}")
+
+    def _last(self, program: Program) -> Iterator[str]:
+        """The last call of a program, and the bytes that came last to the memory of its node."""
+        calls = self.calls
+        newest = list(islice(reversed(calls.world.trace.records), _MOST_RECORDS))
+        for record in newest:
+            caller = calls.callers.get(rec.event_of(record))
+            if rec.kind_of(record) is Kind.CALLED and caller and caller.program == program.name:
+                at = f" at {caller.line}" if caller.line else ""
+                yield f"its last call was {rec.verb_of(record)}{at}"
+                break
+        for record in newest:
+            if rec.kind_of(record) is Kind.MEMORY_WRITTEN and rec.node_of(record) == program.node:
+                length, event = fmt.count(rec.length_of(record), "byte"), rec.event_of(record)
+                names, addr = calls.session.names, rec.address_of(record)
+                place = fmt.thing_at(calls.world, names, program.node, addr)
+                yield f"the last {length} came to {place} at {fmt.ev(event)}"
+                break
 
     def outside(self, program: Program, wait: str, others: Mapping[str, int]) -> None:
         """A program waits for another one in a socket, which has ended: its name, with its code."""
