@@ -94,7 +94,7 @@ def verdicts_of(ended: Ended) -> set[str]:
     return known & {row.split()[0] for row in ended.err.splitlines() if row.strip()}
 
 
-def test_who_waits_for_more_completions_than_were_asked_for_is_told_so(tmp_path: Path) -> None:
+def test_a_poll_for_the_completion_of_an_unsignaled_request_never_ends(tmp_path: Path) -> None:
     ended = execute("--why", *pair("counts_unsignaled", tmp_path))
     assert "1. unsignaled" in ended.err
     assert "wr2 RDMA_WRITE 64 B was posted without IBV_SEND_SIGNALED" in ended.err
@@ -107,7 +107,7 @@ def test_a_wait_for_the_completion_of_a_peer_s_write_never_ends(tmp_path: Path) 
     assert verdicts_of(ended) == {"NEVER"}, ended.err
 
 
-def test_at_the_end_of_the_time_the_last_call_and_the_last_bytes_are_told(tmp_path: Path) -> None:
+def test_the_last_call_and_the_last_bytes_are_named_at_the_end_of_the_time(tmp_path: Path) -> None:
     ended = execute(*pair("wrong_place", tmp_path), limit_s=4)
     row = next(row for row in ended.err.splitlines() if " on A: " in row)
     assert "sleeps, and not in the lab" in row

@@ -4,7 +4,6 @@ import pytest
 
 from rdmalab.doctor.check import Verdict
 from rdmalab.doctor.evidence.outcome import Status
-from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from rdmalab.spec.records import A, Kind, kind_of
 from tests.doctor.asking import answer, chain, finding, played, verdict, why
@@ -350,34 +349,3 @@ def test_an_unused_queue_is_no_trouble_where_no_completion_waits() -> None:
     assert answer(played(*_UNUSED, "poll_cq A.cq0", "poll_cq A.cq1"), "why").slug == "well"
     lab = played("use rc_pair", "destroy_qp A.qp0")
     assert answer(lab, "why A.cq0").outcome.kind is Status.PENDING
-
-
-# --------------------------------------------------------------------------- polled in vain
-_TWO = [
-    "use rc_pair",
-    "post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[0:64] remote=B.mr0[0]",
-    _WRITE.format(3),
-    "run",
-]
-
-
-def test_a_queue_that_is_polled_for_an_unsignaled_request_names_it() -> None:
-    lab = lab_of(*_TWO, "poll_cq A.cq0", "poll_cq A.cq0")
-    assert verdict(lab, "A.cq0", "unsignaled") is Verdict.WARN
-    assert not why(lab, "A.cq0").is_trouble  # who polls until it is empty does so, too
-    lab.session.unanswered = [parse_expression("A.cq0").node]  # a program of the host hangs
-    assert (chain(lab, "")[0], why(lab, "").outcome.kind) == ("unsignaled", Status.NEVER)
-
-
-def test_a_queue_that_is_polled_once_too_often_has_no_work_left() -> None:
-    lab = lab_of("use rc_pair", _WRITE.format(3), "run", "poll_cq A.cq0", "poll_cq A.cq0")
-    assert verdict(lab, "A.cq0", "nothing-outstanding") is Verdict.WARN
-    assert verdict(lab, "A.cq0", "unsignaled") is Verdict.NA
-
-
-def test_a_queue_with_work_outstanding_is_not_blamed_for_a_silent_one() -> None:
-    receive = "post_recv A.qp0 wr_id=9 sg=A.mr0[0:64]"
-    lab = lab_of(*_TWO, receive, "poll_cq A.cq0", "poll_cq A.cq0")
-    assert verdict(lab, "A.cq0", "unsignaled") is Verdict.NA
-    lab = lab_of(*_TWO, "poll_cq A.cq0")  # and no poll was in vain
-    assert verdict(lab, "A.cq0", "unsignaled") is Verdict.NA
