@@ -28,7 +28,10 @@ Tell = Callable[[str], None]
 
 
 class Trouble:
-    """Reports each kind of trouble once. found: something was wrong; stuck: all programs hang."""
+    """Reports each kind of trouble once. found: something was wrong; stuck: all programs hang.
+
+    hang: how they hang, in one sentence.
+    """
 
     def __init__(self, calls: Calls, hosts: Connections, tell: Tell) -> None:
         self.calls = calls
@@ -36,11 +39,12 @@ class Trouble:
         self.tell = tell
         self.found = False
         self.stuck = False
+        self.hang = ""
         self._last_refused: tuple[str, str, str] | None = None  # word, errno, and why
 
     def begin_again(self) -> None:
         """Another program has come: what fails from now on is reported too."""
-        self.found = self.stuck = False
+        self.found, self.stuck, self.hang = False, False, ""
         self._last_refused = None
         self.calls.session.unanswered = []
         self.hosts.refused.clear()
@@ -116,7 +120,7 @@ class Trouble:
         """Nothing will come of the waiting of all programs."""
         if self.stuck:
             return
-        self.stuck = self.found = True
+        self.stuck, self.found, self.hang = True, True, sentence
         self.tell(f"rdmalab: {sentence}")
         self._tell_places()
         for refused in self.hosts.refused:
@@ -168,16 +172,18 @@ class Trouble:
         self.stuck = True
         ended = " and ".join(f"{name} ended with {code}" for name, code in others.items())
         where = program.node or "A and B"
-        self.tell(f"rdmalab: {ended}; {program.name} on {where} waits outside of the lab, {wait}")
+        self.hang = f"{ended}; {program.name} on {where} waits outside of the lab, {wait}"
+        self.tell(f"rdmalab: {self.hang}")
         if any(others.values()):
             self.tell("  Both run on this machine: each finds the other's sockets at localhost.")
 
     def _keep_waits(self) -> None:
         """Calls that block become commands of the lab once it is known that they never end."""
         for program in self.calls.programs:
-            for word, what in program.blocks.values():
+            for word, what, caller in program.blocks.values():
                 if word not in self.calls.session.vocabulary:
                     continue  # rdma_get_cm_event: the hosts', not the adapters'
+                self.calls.caller = caller
                 with suppress(Refused):
                     self.calls.perform(word, **{self.calls.objects.subject(word): what})
 
@@ -207,7 +213,7 @@ class Trouble:
 
 
 def _waits(program: Program) -> str:
-    found = ["blocks in {} of {}".format(*each) for each in program.blocks.values()]
+    found = [f"blocks in {word} of {what}" for word, what, _ in program.blocks.values()]
     if program.refusals > 1:
         word, error = program.refused
         found.append(
