@@ -8,7 +8,7 @@ from itertools import islice
 from rdmalab.command import NotUnderstood, Noun, Refused
 from rdmalab.compat.c.calls import Calls
 from rdmalab.compat.c.connections import Connections
-from rdmalab.compat.c.program import Program
+from rdmalab.compat.c.program import DESTROYS_ID, Program
 from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.report.report import Report
 from rdmalab.grammar.expressions import parse_expression
@@ -21,6 +21,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 
 _WIDTH = 100
+_UNACKED = "has read an event of this id, and not called rdma_ack_cm_event"
 _MOST_QUESTIONS = 4
 _MOST_RECORDS = 10_000  # of the log, in which the last call of a program is sought
 
@@ -120,7 +121,9 @@ class Trouble:
         """Nothing will come of the waiting of all programs."""
         if self.stuck:
             return
-        self.stuck, self.found, self.hang = True, True, sentence
+        reasons = [f"{program.name} {reason}" for program in self.calls.programs
+                   for reason in self._reasons(program)]  # fmt: skip
+        self.stuck, self.found, self.hang = True, True, "; ".join([sentence, *reasons])
         self.tell(f"rdmalab: {sentence}")
         self._tell_places()
         for refused in self.hosts.refused:
@@ -143,9 +146,15 @@ class Trouble:
     def _tell_places(self) -> None:
         for program in self.calls.programs:
             at = [f"listens at {address}" for address in self.hosts.listening(program)]
+            at += self._reasons(program)
             last = () if program.empty_polls or program.blocks else self._last(program)
             text = ", ".join([_waits(program), *at, *last])
             self.tell(f"  {program.name} on {program.node or 'A and B'}: {text}")
+
+    def _reasons(self, program: Program) -> list[str]:
+        """Sentences on the duties to rdma_cm that a program has left undone."""
+        unacked = any(word == DESTROYS_ID for word, _, _ in program.blocks.values())
+        return [*self.hosts.open_requests(program), *[_UNACKED] * unacked]
 
     def _last(self, program: Program) -> Iterator[str]:
         """The last call of a program, and the bytes that came last to the memory of its node."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.compat.c.running import Ended, execute, free_port, pair
+from tests.compat.c.running import Ended, compiled, execute, free_port, pair
 from tests.tools import needs
 
 pytestmark = needs("ibv_rc_pingpong")
@@ -113,3 +113,17 @@ def test_the_last_call_and_the_last_bytes_are_named_at_the_end_of_the_time(tmp_p
     assert "sleeps, and not in the lab" in row
     assert "its last call was modify_qp at pair.h" in row
     assert "the last 64 bytes came to A.mr0[0] at ev" in row
+
+
+@pytest.mark.parametrize(
+    ("mistake", "reason"),
+    [
+        ("no_accept", "has neither accepted nor rejected the request of cm_left_open"),
+        ("no_ack", "has read an event of this id, and not called rdma_ack_cm_event"),
+    ],
+)
+def test_what_is_left_open_in_rdma_cm_is_the_reason_of_a_hang(mistake: str, reason: str) -> None:
+    program = compiled("cm_left_open")
+    ended = execute("--why", "--", program, "serve", mistake, ":", program, "ask", mistake)
+    rows = [row for row in ended.err.splitlines() if reason in row]
+    assert (len(rows), rows[-1:] and rows[-1].split()[0]) == (2, "NEVER"), ended.err
