@@ -7,7 +7,7 @@ the call: of `attr` the mask names the fields, of a work request nothing.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from rdmalab.grammar.enum_words import PREFIXES
+from rdmalab.grammar.enum_words import without_prefix
 from rdmalab.grammar.tokens import Token
 from rdmalab.spec.states import ATTRIBUTES, Attr
 
@@ -88,12 +88,8 @@ def _value(key: str, text: str) -> str:
     if _NUMBER.fullmatch(text):
         return text
     if _FLAGS.fullmatch(text):
-        return "|".join(_without_prefix(word) for word in text.split(" | "))
+        return "|".join(without_prefix(word) for word in text.split(" | "))
     return ""
-
-
-def _without_prefix(word: str) -> str:
-    return next((word.removeprefix(p) for p in PREFIXES if word.startswith(p)), word)
 
 
 def _mask(given: list[str]) -> list[str]:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import Entry, full_name
+from rdmalab.guide.entry import Entry
+from rdmalab.spec.c_names import full_name
 from rdmalab.spec.connections import EVENTS, REASONS, SIDR, CmEvent, RejectReason
 from rdmalab.spec.rules import errno_name
 

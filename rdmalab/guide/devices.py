@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import PREFIX, About, Entry, Sort, full_name
+from rdmalab.guide.entry import About, Entry, Sort
 from rdmalab.guide.phrases import by_profile
 from rdmalab.guide.sentences import note, read, sentence
+from rdmalab.spec.c_names import PREFIX, full_name
 from rdmalab.spec.limits import NO_LIMIT, PHYS_STATES, AtomicCap, DeviceCap, DeviceCaps, PortState
 from rdmalab.spec.profiles import CELLS, PROFILES, STRICT
 from rdmalab.spec.records import KINDS, MEANINGS, Kind

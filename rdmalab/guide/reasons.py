@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from functools import partial
 
 from rdmalab.guide.article import Article, ArticleSection, Row, article
-from rdmalab.guide.entry import About, Entry, Sort, full_name, normal
+from rdmalab.guide.entry import About, Entry, Sort, normal
 from rdmalab.guide.phrases import errno_of, sentence_of
 from rdmalab.guide.sentences import Errno
 from rdmalab.guide.sentences import errnos as described
 from rdmalab.guide.statuses import made_by
 from rdmalab.spec import absent
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
+from rdmalab.spec.c_names import full_name
 from rdmalab.spec.document_differences import DIFFERENCES, GUIDE_LESSON, guide_note, refused_on
 from rdmalab.spec.profiles import CELL_OF_RULE, PROFILES
 from rdmalab.spec.refusals import DROPS, REFUSALS, Refusal, Syndrome

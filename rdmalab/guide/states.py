@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import About, Entry, Sort, full_name
+from rdmalab.guide.entry import About, Entry, Sort
 from rdmalab.guide.phrases import attribute_names, errno_of, type_names
 from rdmalab.guide.sentences import note
+from rdmalab.spec.c_names import full_name
 from rdmalab.spec.states import (
     AUTOMATIC,
     BRING_UP_MOVES,

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import About, Entry, Sort, full_name
+from rdmalab.guide.entry import About, Entry, Sort
 from rdmalab.guide.phrases import ranked, type_names
 from rdmalab.guide.sentences import wire
 from rdmalab.spec import absent
+from rdmalab.spec.c_names import full_name
 from rdmalab.spec.causes import reasons
 from rdmalab.spec.profiles import PROFILES, STRICT, Profile
 from rdmalab.spec.refusals import REFUSALS, REQUESTER_STATUS, Refusal, Syndrome

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import About, Entry, Sort, full_name
+from rdmalab.guide.entry import About, Entry, Sort
 from rdmalab.guide.phrases import by_profile, named, right_words, type_names
 from rdmalab.guide.sentences import note, wire
 from rdmalab.spec.access import RIGHTS, Access
+from rdmalab.spec.c_names import full_name
 from rdmalab.spec.completions import READS, WcEx
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES, Op
 from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WCFlags, WCOpcode, Work, WROpcode
