@@ -125,7 +125,7 @@ def usual_value(session: Session, qp: QueuePair, name: str) -> str | None:
             return None
         return session.names.of(peer.thing) if name == "dest_qp_num" else peer.node
     if peer is not None and (value := getattr(peer.attr, _FROM_PEER.get(name, ""), None)):
-        return str(MTU(value).octets) if name == "path_mtu" and value in tuple(MTU) else str(value)
+        return str(MTU.in_bytes(value) if name == "path_mtu" else value)
     return USUAL.get(name)
 
 

@@ -240,11 +240,6 @@ def _bring_up(a: End, b: End, chosen: ConnectOptions) -> list[str]:
     return [line for both in pairs for line in both]
 
 
-def _mtu(code: int) -> int:
-    """The path_mtu argument: bytes, or the number if it is not an MTU."""
-    return MTU(code).octets if code in tuple(MTU) else code
-
-
 def _flags(bits: int) -> str:
     """The qp_access_flags argument: names, or the number if a bit has none."""
     named = [flag.name or "" for flag in Access if flag & bits]
@@ -274,7 +269,7 @@ def _required_attributes(peer: str, chosen: ConnectOptions) -> dict[str, str]:
         "port_num": "1",
         "qp_access_flags": _flags(int(chosen.qp_access_flags)),
         "qkey": hex(chosen.qkey),
-        "path_mtu": str(_mtu(chosen.path_mtu)),
+        "path_mtu": str(MTU.in_bytes(chosen.path_mtu)),
         "dest_qp_num": peer,
         "rq_psn": str(chosen.psn),
         "max_dest_rd_atomic": str(chosen.max_dest_rd_atomic),

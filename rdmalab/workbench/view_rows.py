@@ -72,12 +72,11 @@ def time_view(request: ViewRequest) -> View:
 def events_view(request: ViewRequest) -> View:
     """Asynchronous events that are pending, or were read and not acknowledged."""
     session = request.session
-    nodes = [request.thing.node] if request.thing else list(session.world.nodes)
     rows = [
         AsyncRow(
             name, event, _subject(session, name, event, number), EVENTS[event].text, taken=taken
         )
-        for name in nodes
+        for name in _nodes(request)
         for taken, found in _reported(session.world.nodes[name])
         for event, number in found
     ]
@@ -298,7 +297,7 @@ def _packet(request: ViewRequest) -> View:
 
 def _counters(request: ViewRequest) -> View:
     world = request.session.world
-    nodes = [request.thing.node] if request.thing else list(world.nodes)
+    nodes = _nodes(request)
     rows: list[object] = [counters.counters_row(world, name) for name in nodes]
     return View("counters", rows + [row for n in nodes for row in counters.drop_rows(world, n)])
 

@@ -39,6 +39,18 @@ def _flags(value: int, kind: type[IntFlag], prefix: str) -> str:
     return " | ".join(names) or "0"
 
 
+_IN_8_BITS = frozenset({
+    "port_num", "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "max_rd_atomic",
+    "max_dest_rd_atomic", "en_sqd_async_notify", "alt_port_num", "alt_timeout",
+})  # fmt: skip
+_IN_16_BITS = frozenset({"pkey_index", "alt_pkey_index"})
+
+
+def attribute_width(name: str) -> int:
+    """The bits of a number in `ibv_qp_attr`."""
+    return 8 if name in _IN_8_BITS else 16 if name in _IN_16_BITS else 32
+
+
 def errno_name(code: int) -> str:
     """`EINVAL`."""
     return errno.errorcode.get(code, str(code))
