@@ -2,8 +2,8 @@
 
 import enum
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Any, NamedTuple
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, TypeVar
 
 from rdmalab.guide.article import Article
 from rdmalab.spec.c_names import full_name as full_name
@@ -50,6 +50,25 @@ class Entry(NamedTuple):
     words: tuple[str, ...]
     write: Callable[[], Article]
     about: About | None = None
+
+
+M = TypeVar("M", bound=enum.IntEnum | enum.IntFlag)
+
+
+def of_member(
+    kind: str, member: M, write: Callable[[M], Article], *words: str, sort: Sort | None = None
+) -> Entry:
+    """The entry of a member of an enum: its names in C and here find it, and more words.
+
+    sort: of the table that sessions show it by; None: they do not.
+    """
+    about = None if sort is None else About(sort, member)
+    return Entry(full_name(member), kind, (str(member.name), *words), partial(write, member), about)
+
+
+def of_row(table: str, name: str, write: Callable[[str], Article], sort: Sort, kind: str) -> Entry:
+    """The entry of a row of a table, `rule queue-full`."""
+    return Entry(f"{table} {name}", kind, (name,), partial(write, name), About(sort, name))
 
 
 @lru_cache(maxsize=8_192)

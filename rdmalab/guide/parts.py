@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import Entry
+from rdmalab.guide.entry import Entry, of_member
 from rdmalab.guide.phrases import by_profile, right_words, type_names
 from rdmalab.guide.sentences import note
 from rdmalab.spec import absent, work
@@ -98,9 +98,8 @@ def word_entries() -> Iterator[Entry]:
     """One article a member."""
     for cls, (kind, _) in _KINDS.items():
         for member in cls:
-            name = str(member.name)
-            words = (name, f"comp_mask {name}") if cls is InitMask else (name,)
-            yield Entry(full_name(member), kind, words, partial(word_article, member))
+            words = [f"comp_mask {member.name}"] if cls is InitMask else []
+            yield of_member(kind, member, word_article, *words)
 
 
 def word_article(member: _Member) -> Article:

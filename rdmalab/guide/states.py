@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import About, Entry, Sort
+from rdmalab.guide.entry import About, Entry, Sort, of_member
 from rdmalab.guide.phrases import attribute_names, errno_of, type_names
 from rdmalab.guide.sentences import note
 from rdmalab.spec.c_names import full_name
@@ -31,9 +31,8 @@ _MAN = "ibv_modify_qp(3)"
 def entries() -> Iterator[Entry]:
     """States, moves into a state, moves between two, types."""
     for state in QPState:
-        words = (state.name, f"state {state.name}")
-        about = About(Sort.STATE, state)
-        yield Entry(full_name(state), "QP state", words, partial(state_article, state), about)
+        name = f"state {state.name}"
+        yield of_member("QP state", state, state_article, name, sort=Sort.STATE)
         into = partial(into_article, state)
         yield Entry(f"modify_qp {state.name}", "moves", (f"modify_qp state={state.name}",), into)
     for now in QPState:
@@ -43,9 +42,8 @@ def entries() -> Iterator[Entry]:
             about = About(Sort.MOVE, (now, to))
             yield Entry(name, "move", words, partial(move_article, now, to), about)
     for qp_type in QPType:
-        words = (qp_type.name, f"{qp_type.name} queue pair")
-        about = About(Sort.TYPE, qp_type)
-        yield Entry(full_name(qp_type), "QP type", words, partial(type_article, qp_type), about)
+        name = f"{qp_type.name} queue pair"
+        yield of_member("QP type", qp_type, type_article, name, sort=Sort.TYPE)
         every = partial(moves_article, qp_type)
         yield Entry(f"modify_qp {qp_type.name}", "moves", (f"moves of {qp_type.name}",), every)
 

@@ -1,10 +1,9 @@
 """Work completion statuses: who reports each, what the peer sees, the usual causes."""
 
 from collections.abc import Iterator
-from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import About, Entry, Sort
+from rdmalab.guide.entry import Entry, Sort, of_member
 from rdmalab.guide.phrases import ranked, type_names
 from rdmalab.guide.sentences import wire
 from rdmalab.spec import absent
@@ -43,10 +42,8 @@ def entries_of_the_unseen() -> Iterator[Entry]:
 
 
 def _entry(status: WCStatus) -> Entry:
-    words = (status.name, str(int(status)), f"status {int(status)}", STATUS[status].text)
-    write = partial(status_article, status)
-    about = About(Sort.STATUS, status)
-    return Entry(full_name(status), "completion status", words, write, about)
+    words = (str(int(status)), f"status {int(status)}", STATUS[status].text)
+    return of_member("completion status", status, status_article, *words, sort=Sort.STATUS)
 
 
 def status_article(status: WCStatus) -> Article:
