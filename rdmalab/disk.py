@@ -102,7 +102,7 @@ def write(path: str | Path, octets: bytes, may_replace: Recognise) -> bool:
 
 
 def complaint(file: str, wrong: OSError | ValueError, kind: str) -> tuple[str, str]:
-    """What is said of a file that could not be written, and the way out, "" if none is known.
+    """The message about a file that could not be written, and a hint; "" if none is known.
 
     kind: what was to be written there, `capture`.
     """

@@ -271,7 +271,7 @@ def test_a_link_in_a_tree_is_not_followed(tmp_path: Path) -> None:
     assert (tmp_path / "outside").read_text() == "mine"
 
 
-def test_what_is_said_of_a_file_that_was_not_written() -> None:
+def test_a_file_that_cannot_be_written_has_a_message_and_a_hint() -> None:
     taken, refused = disk.FileExistsAsOther(), PermissionError(errno.EACCES, "Permission denied")
     assert disk.complaint("x.c", taken, "capture") == (
         "x.c exists and is not a capture", "choose another name",

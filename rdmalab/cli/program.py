@@ -294,8 +294,8 @@ def writing(path: str, kind: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as wrong:
-        said = "; ".join(filter(None, disk.complaint(path, wrong, kind)))
-        raise click.ClickException(said) from None
+        message = "; ".join(filter(None, disk.complaint(path, wrong, kind)))
+        raise click.ClickException(message) from None
 
 
 def begins_as(octets: bytes) -> disk.Recognise:

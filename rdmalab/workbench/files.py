@@ -338,5 +338,5 @@ def _write(file: str, octets: bytes, may_replace: disk.Recognise, kind: str) -> 
     try:
         return disk.write(file, octets, may_replace)
     except (OSError, ValueError) as wrong:
-        said, way_out = disk.complaint(file, wrong, kind)
-        raise NotUnderstood(said, hint=way_out or _WAY_OUT, argument="file") from None
+        message, way_out = disk.complaint(file, wrong, kind)
+        raise NotUnderstood(message, hint=way_out or _WAY_OUT, argument="file") from None

@@ -107,6 +107,7 @@ def test_explain_covers_every_module_of_spec() -> None:
             "row",
             "timers",
             "transports",
+            "usual",
         )
     }
 
