@@ -78,9 +78,9 @@ def regular(found: os.stat_result) -> None:
 def write(path: str | Path, octets: bytes, may_replace: Recognise) -> bool:
     """Write a file atomically; returns whether one was replaced. Links are followed.
 
-    may_replace: called with the bytes of an existing, non-empty file; raises Taken if it returns
-    False. The old file stays until the new one is complete, and its mode and, where allowed, its
-    owner are those of the new one.
+    may_replace: called with the bytes of an existing, non-empty file; raises FileExistsAsOther
+    if it returns False. The old file stays until the new one is complete, and its mode and, where
+    allowed, its owner are those of the new one.
     """
     if not os.fspath(path):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
@@ -99,6 +99,19 @@ def write(path: str | Path, octets: bytes, may_replace: Recognise) -> bool:
         raise FileExistsAsOther(errno.EEXIST, os.strerror(errno.EEXIST))
     _replace(target, octets, there)
     return bool(there.st_size)
+
+
+def complaint(file: str, wrong: OSError | ValueError, kind: str) -> tuple[str, str]:
+    """The message about a file that could not be written, and a hint; "" if none is known.
+
+    kind: what was to be written there, `capture`.
+    """
+    if isinstance(wrong, FileExistsAsOther):
+        return f"{file} exists and is not a {kind}", "choose another name"
+    if not file:
+        return "the file has no name", ""
+    reason = wrong.strerror or wrong if isinstance(wrong, OSError) else "no such path"
+    return f"{file} cannot be written: {reason}", ""  # ValueError: a NUL in it
 
 
 def _replace(target: str, octets: bytes, there: os.stat_result) -> None:

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rdmalab.guide.entry import Entry, Sort, full_name
+from rdmalab.guide.entry import Entry, Sort
 from rdmalab.guide.explain import entries
 from rdmalab.lab import open_session
 from rdmalab.scenario.files import SUFFIX
@@ -23,6 +23,7 @@ from rdmalab.scenario.loader import Scenario, load
 from rdmalab.scenario.runner import Runner
 from rdmalab.session.lines import Reply
 from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.c_names import full_name
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.records import A, B, Kind, Record, kind_of
 from rdmalab.spec.rules import errno_name

@@ -269,3 +269,17 @@ def test_a_link_in_a_tree_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="symbolic"):
         disk.write_tree(tmp_path / "t", {"a": b"2"}, "list")
     assert (tmp_path / "outside").read_text() == "mine"
+
+
+def test_a_file_that_cannot_be_written_has_a_message_and_a_hint() -> None:
+    taken, refused = disk.FileExistsAsOther(), PermissionError(errno.EACCES, "Permission denied")
+    assert disk.complaint("x.c", taken, "capture") == (
+        "x.c exists and is not a capture", "choose another name",
+    )  # fmt: skip
+    assert (
+        disk.complaint("x.c", refused, "capture")[0] == "x.c cannot be written: Permission denied"
+    )
+    assert (
+        disk.complaint("a\0b", ValueError(), "capture")[0] == "a\0b cannot be written: no such path"
+    )
+    assert disk.complaint("", refused, "capture") == ("the file has no name", "")

@@ -16,6 +16,7 @@ from rdmalab.classroom.model import Choice, Task
 from rdmalab.classroom.playing import BrokenLab, begun, run_steps
 from rdmalab.classroom.work_log import record, tries_of, was_noted
 from rdmalab.command import NotUnderstood
+from rdmalab.grammar.enum_words import without_prefix
 from rdmalab.grammar.quantities import whole
 from rdmalab.scenario.expect import value_text
 from rdmalab.scenario.parameters import fill
@@ -24,7 +25,6 @@ from rdmalab.spec.rules import ERRNO_NAMES
 NOTED = "noted, your instructor judges it"
 """The reason an answer has no verdict where the grader alone judges it."""
 _ERRNOS = {name: number for number, name in ERRNO_NAMES.items()}
-_PREFIXES = ("IBV_WC_", "IBV_QPS_", "IBV_EVENT_", "IBV_WR_", "IBV_QPT_", "IBV_")
 _RIGHT, _WRONG = "+", "-"  # begin the text below a seal
 _DIGITS = 16  # of the hash of a value
 _NONCE = 6  # octets; each choice of a file has other ones
@@ -130,8 +130,7 @@ def _normal(text: str) -> str | int:
     upper = text.upper()
     if (number := _ERRNOS.get(upper)) is not None:
         return number
-    prefix = next((each for each in _PREFIXES if upper.startswith(each)), "")
-    return upper.removeprefix(prefix)
+    return without_prefix(upper)
 
 
 # --------------------------------------------------------------------------- seals

@@ -28,10 +28,15 @@ def feedback(session: Session, task: Task, names: Mapping[str, str]) -> Cause:
     return Cause(id=slugs[0] if slugs else "", rationale=headline, help=task.otherwise or "")
 
 
-def cause_of(session: Session, tasks: Sequence[Task]) -> tuple[Task, str] | None:
-    """The first task that has words for a cause that `why` names alone now, and its slug."""
+def cause_of(session: Session, tasks: Sequence[Task], *, of_calls: bool) -> tuple[Task, str] | None:
+    """The first task that has words for a cause that `why` names alone now, and its slug.
+
+    of_calls: also for a cause that only calls have that were refused.
+    """
     known = [task for task in tasks if task.when_wrong]
-    slugs = _slugs(consult(session)) if known else []
+    reports = [consult(session)] if known else []
+    slugs = [slug for report in reports for slug in _slugs(report)
+             if of_calls or not _is_of_call(reports, slug)]  # fmt: skip
     return next(((task, slug) for slug in slugs for task in known if slug in task.when_wrong), None)
 
 

@@ -111,9 +111,14 @@ def parsed(text: str, names: Mapping[str, str]) -> Expectation:
     """A question with its names; raises NotUnderstood."""
     lacking = next((name for name in _NAME.findall(text) if name not in names), None)
     if lacking is not None:
-        raise NotUnderstood(f"{NAMED}{{{lacking}}} names nothing in this world")
+        raise NotUnderstood(f"there is no {NAMED}{{{lacking}}} yet")
     whole = fill(text, names, NAMED).text
     return Expectation(whole, parse_expression(whole))
+
+
+def readable(text: str, questions: Mapping[str, str]) -> str:
+    """The text with the question of each name of `bind` in place of a `%{NAME}` without a value."""
+    return _NAME.sub(lambda found: questions.get(found[1], found[0]), text)
 
 
 def truth(session: Session, question: Expectation) -> bool:

@@ -1,5 +1,7 @@
 """The grade of a submission, as a document: what `rdmalab grade --json` prints for each student."""
 
+import re
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from rdmalab.classroom.work_log import WorkRecord
@@ -50,8 +52,9 @@ class Result(BaseModel):
     """The first of the varied worlds in which it failed."""
 
     def lacks(self, question: str) -> bool:
-        """Whether the goal with this question is not met."""
-        return any(wrong.startswith(question) or f" {question}" in wrong for wrong in self.wrong)
+        """Whether the goal with this question is not met. Each `%{NAME}` stands for any text."""
+        asked = ".+?".join(map(re.escape, re.split(r"%\{\w+\}", question)))
+        return any(re.search(f"(^| ){asked}", wrong) for wrong in self.wrong)
 
 
 class FoulReport(BaseModel):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from rdmalab.classroom.answers import NOTED, Judgement, listed, out_of_tries, verdict
 from rdmalab.classroom.feedback import feedback
-from rdmalab.classroom.goals import Judged, Watches, bound
+from rdmalab.classroom.goals import Judged, Watches, bound, readable
 from rdmalab.classroom.grade_document import Cause, FoulReport, Grade, Result
 from rdmalab.classroom.kept_worlds import KeptWorlds, Reopen
 from rdmalab.classroom.lab_file import LabFile, worlds
@@ -159,7 +159,8 @@ class _Judge:
                     continue
                 result.passed = None if played.cut else False
                 result.reason = played.cut
-                result.wrong = [f"{g.text}: {g.wrong}" if g.wrong else g.text for g in failed]
+                wrong = (f"{g.text}: {g.wrong}" if g.wrong else g.text for g in failed)
+                result.wrong = [readable(each, task.bind) for each in wrong]
                 result.world = values
                 names = bound(played.session, task.bind, played.lab.world)
                 result.cause = feedback(played.session, task, names)

@@ -299,22 +299,25 @@ class LabSession:
 
     def is_made_good(self, result: Result) -> bool:
         """Whether the cause of a task is a refused call, and the newest command has succeeded."""
-        newest = self.work.commands[-1:]
-        is_of_call = result.cause is not None and result.cause.of_call
-        return is_of_call and not any(each.refused for each in newest)
+        return result.cause is not None and result.cause.of_call and not self._is_refused()
+
+    def _is_refused(self) -> bool:
+        """Whether the newest command was refused."""
+        return any(each.refused for each in self.work.commands[-1:])
 
     def cause(self) -> str:
         """The lab's sentence for the cause that `why` names in this world: `up: sq_psn of A …`.
 
-        Of the tasks that are open; empty if the lab has none for it, or shuts the doctor. A guided
-        lab has one open task, whose name is left out.
+        Of the tasks that are open; empty if the lab has none for it, or shuts the doctor, or if
+        only a call was refused and a command has succeeded since. A guided lab has one open task,
+        whose name is left out.
         """
         if "why" in self._rulebook().shut:
             return ""
         pairs = zip(self.lab.document.tasks, self.latest.results, strict=False)
         is_open = [task for task, result in pairs
                    if result.passed is False and task.goal and not task.hidden]  # fmt: skip
-        found = cause_of(self.session, is_open)
+        found = cause_of(self.session, is_open, of_calls=self._is_refused())
         if found is None:
             return ""
         named = "" if self.lab.document.guided else f"{found[0].id}: "

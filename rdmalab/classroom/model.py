@@ -2,8 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, GetJsonSchemaHandler, model_validator
-from pydantic_core import CoreSchema
+from pydantic import BaseModel, Field, model_validator
 
 from rdmalab.classroom.instructor_model import Instructor
 from rdmalab.classroom.parameter_model import (
@@ -19,7 +18,7 @@ from rdmalab.classroom.parameter_model import (
 )
 from rdmalab.classroom.solution_model import Solutions
 from rdmalab.scenario import field_types
-from rdmalab.scenario.fabric import Section
+from rdmalab.scenario.fabric import Section, TextOrSection
 from rdmalab.scenario.model import Document, Steps
 
 KIND = "lab"
@@ -80,7 +79,7 @@ class Bars(Section, BaseModel):
     """Each choice tried until it is right, where choices are judged at once."""
 
 
-class Goal(Section):
+class Goal(TextOrSection):
     """A question that must be true: when all is done, or over the time since the setup.
 
     That time is the one on the branch that is handed in.
@@ -123,15 +122,6 @@ class Goal(Section):
     @property
     def question(self) -> str:
         return str(getattr(self, self.kind))
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, object]:
-        mapping = dict(handler.resolve_ref_schema(handler(core_schema)))
-        text = {"type": "string", "minLength": 1}
-        about = mapping.pop("description", "")
-        return {"title": "Goal", "description": about, "oneOf": [text, mapping]}
 
 
 class Choice(Section):

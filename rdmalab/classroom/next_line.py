@@ -12,11 +12,13 @@ _TO_TYPE = re.compile(r"(?: {2}|Type: )\s*(\S.*)")
 def next_line(lab: LabSession) -> str:
     """The next line that the open task shows; empty if there is none.
 
-    The lines are those of a taken hint, in a guided lab of its first hint, else of the task.
+    The lines are those of a taken hint, in a guided lab of its first hint, else of the task. When
+    all tasks are done: `submit`, in a guided lab the line that its last text shows.
     """
     task = lab.open_task
     if task is None:
-        return ""
+        document = lab.lab.document
+        return next(iter(_lines_in(document.after or "")), "") if document.guided else "submit"
     texts = [task.ask or "", *(hint.text for hint in task.hints)]
     known = sum(name.startswith(f"{task.id}.") for name in lab.hints) or lab.lab.document.guided
     lines = next(filter(None, map(_lines_in, reversed(texts[: known + 1]))), [])

@@ -62,7 +62,7 @@ Price = Annotated[
 VaryValues = Annotated[
     Values, BeforeValidator(_range),
     WithJsonSchema({"anyOf": [
-        {"type": "array", "items": {"type": ["string", "number"]}, "minItems": 1},
+        _SCALARS,
         {"type": "string", "pattern": r"^[0-9]+\.\.[0-9]+$"},
     ]}),
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rdmalab import disk
 from rdmalab.classroom.attempts import Terms, charge
-from rdmalab.classroom.formats import cell
+from rdmalab.classroom.formats import cell, number
 from rdmalab.classroom.grade_document import Grade, Result
 from rdmalab.classroom.model import LabDocument
 from rdmalab.command import WrongFile
@@ -209,7 +209,7 @@ def applied(grade: Grade, rows: Sequence[Remark], lab: LabDocument, terms: Terms
             continue
         result.remark = row.text or result.remark
         if row.points is not None:
-            result.score, result.reason = _whole(row.points), ""
+            result.score, result.reason = number(row.points), ""
             result.fixed = True
     found.of = found.of or lab.points
     found.score = max(0, sum(result.score for result in found.results) - found.doctor)
@@ -229,7 +229,3 @@ def _result(grade: Grade, task: str, lab: LabDocument) -> Result:
         found = Result(id=task, points=_worth(lab, task))
         grade.results.append(found)
     return found
-
-
-def _whole(points: float) -> float | int:
-    return int(points) if points == int(points) else points

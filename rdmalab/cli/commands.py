@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import click
 
-from rdmalab.cli import (
+from rdmalab.cli import (  # noqa: F401  (importing adds the command)
     book,
     checking,
     course,
@@ -21,25 +21,7 @@ from rdmalab.cli import (
     sweep,
 )
 from rdmalab.cli.exits import Exit
-from rdmalab.cli.program import program
-
-__all__ = [
-    "book",
-    "checking",
-    "course",
-    "exporting",
-    "grading",
-    "labs",
-    "lessons",
-    "program",
-    "reference_commands",
-    "run",
-    "scenarios",
-    "serve",
-    "session_commands",
-    "site",
-    "sweep",
-]
+from rdmalab.cli.program import program as program
 
 
 def run(arguments: Sequence[str] | None) -> int:

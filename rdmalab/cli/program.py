@@ -293,12 +293,9 @@ def writing(path: str, kind: str) -> Iterator[None]:
     """Report what is wrong with writing this file or folder as an error of the command line."""
     try:
         yield
-    except disk.FileExistsAsOther:
-        message = f"{path} exists and is not a {kind}; choose another name"
+    except (OSError, ValueError) as wrong:
+        message = "; ".join(filter(None, disk.complaint(path, wrong, kind)))
         raise click.ClickException(message) from None
-    except (OSError, ValueError) as wrong:  # ValueError: a NUL in it
-        why = getattr(wrong, "strerror", None) or "no such path"
-        raise click.ClickException(f"{path} cannot be written: {why}") from None
 
 
 def begins_as(octets: bytes) -> disk.Recognise:

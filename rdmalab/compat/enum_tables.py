@@ -14,6 +14,7 @@ from importlib.resources import files
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.builders import InitMask
+from rdmalab.spec.c_names import ANY_PREFIX
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.connections import CmEvent
 from rdmalab.spec.flows import FlowType
@@ -24,32 +25,32 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Placement, Selectivity, SendFlags, SendOps, WCOpcode, WROpcode
 
 Enum = type[IntEnum]
-Members = Mapping[str, tuple[str, type[IntEnum] | type[IntFlag]]]  # prefix in C, enum of the lab
+Members = Mapping[str, type[IntEnum] | type[IntFlag]]  # the enum of the lab
 _VENDOR = "DRIVER1"  # pyverbs has none
 _GOES_ON = re.compile(r"\n +")
 
 OF_LIBIBVERBS: Members = {
-    "ibv_access_flags": ("IBV_ACCESS_", Access),
-    "ibv_atomic_cap": ("IBV_ATOMIC_", AtomicCap),
-    "ibv_create_cq_wc_flags": ("IBV_WC_EX_WITH_", WcEx),
-    "ibv_device_cap_flags": ("IBV_DEVICE_", DeviceCap),
-    "ibv_event_type": ("IBV_EVENT_", AsyncEvent),
-    "ibv_flow_attr_type": ("IBV_FLOW_ATTR_", FlowType),
-    "ibv_mig_state": ("IBV_MIG_", MigState),
-    "ibv_placement_type": ("IBV_FLUSH_", Placement),
-    "ibv_port_state": ("IBV_PORT_", PortState),
-    "ibv_qp_attr_mask": ("IBV_QP_", Attr),
-    "ibv_qp_create_send_ops_flags": ("IBV_QP_EX_WITH_", SendOps),
-    "ibv_qp_init_attr_mask": ("IBV_QP_INIT_ATTR_", InitMask),
-    "ibv_selectivity_level": ("IBV_FLUSH_", Selectivity),
-    "ibv_send_flags": ("IBV_SEND_", SendFlags),
-    "ibv_srq_attr_mask": ("IBV_SRQ_", SrqAttrMask),
-    "ibv_srq_type": ("IBV_SRQT_", SrqType),
-    "ibv_wc_status": ("IBV_WC_", WCStatus),
-    "ibv_wc_opcode": ("IBV_WC_", WCOpcode),
-    "ibv_wr_opcode": ("IBV_WR_", WROpcode),
+    "ibv_access_flags": Access,
+    "ibv_atomic_cap": AtomicCap,
+    "ibv_create_cq_wc_flags": WcEx,
+    "ibv_device_cap_flags": DeviceCap,
+    "ibv_event_type": AsyncEvent,
+    "ibv_flow_attr_type": FlowType,
+    "ibv_mig_state": MigState,
+    "ibv_placement_type": Placement,
+    "ibv_port_state": PortState,
+    "ibv_qp_attr_mask": Attr,
+    "ibv_qp_create_send_ops_flags": SendOps,
+    "ibv_qp_init_attr_mask": InitMask,
+    "ibv_selectivity_level": Selectivity,
+    "ibv_send_flags": SendFlags,
+    "ibv_srq_attr_mask": SrqAttrMask,
+    "ibv_srq_type": SrqType,
+    "ibv_wc_status": WCStatus,
+    "ibv_wc_opcode": WCOpcode,
+    "ibv_wr_opcode": WROpcode,
 }
-OF_LIBRDMACM: Members = {"rdma_cm_event_type": ("RDMA_CM_EVENT_", CmEvent)}
+OF_LIBRDMACM: Members = {"rdma_cm_event_type": CmEvent}
 
 
 def fill(module: dict[str, object], table: str, of_the_lab: Members) -> None:
@@ -58,8 +59,8 @@ def fill(module: dict[str, object], table: str, of_the_lab: Members) -> None:
     table: the name of a file in `enums`. of_the_lab: enums that the lab has member for member.
     """
     enums, constants = read((files("rdmalab.compat") / "enums" / f"{table}.txt").read_text("utf-8"))
-    for name, (prefix, kind) in of_the_lab.items():
-        members = {prefix + it: int(kind[it]) for it in kind.__members__ if it != _VENDOR}
+    for name, kind in of_the_lab.items():
+        members = {ANY_PREFIX[kind] + it: int(kind[it]) for it in kind.__members__ if it != _VENDOR}
         enums[name] = _enum(name, members)
     for name, enum in enums.items():
         enum.__module__ = str(

@@ -13,7 +13,7 @@ from functools import cached_property
 from rdmalab.export.ladder_plan import Arrow, LadderPlan, plan
 from rdmalab.export.ladder_style import NAME, paper_rules, style
 from rdmalab.export.ladder_words import meaning, moment
-from rdmalab.guide.svg import INKS, Words, element, text, tooltip
+from rdmalab.guide.svg import INKS, Words, element, straight, text, tooltip
 from rdmalab.render.meanings import APPEARANCES, Tone
 from rdmalab.session.names import Names
 from rdmalab.views import fmt
@@ -181,7 +181,7 @@ class _Canvas:
         y1 = float(self.y[arrow.start or 0])
         is_lost = arrow.packet.fate is Fate.LOST
         x2, y2 = x1 + (x2 - x1) * (_SHORT if is_lost else _LONG), y1 + _STEP * 0.5
-        yield _straight(x1, y1, x2, y2)
+        yield straight("wire", x1, y1, x2, y2)
         if is_lost:
             yield _cross(x2, y2)
             yield self._lost(arrow, x1, x2, y2)
@@ -197,7 +197,7 @@ class _Canvas:
             yield element("path", {"class": "wire", "d": loop})
             yield _head(x1 + 40, y2, x1, y2)
             return
-        yield _straight(x1, y1, x2, y2)
+        yield straight("wire", x1, y1, x2, y2)
         yield _head(x1, y1, x2, y2)
         if arrow.packet.fate is Fate.DROPPED:
             yield _cross(x2 + (14 if x1 > x2 else -14), y2 - 1)
@@ -240,11 +240,6 @@ def _css(packet: PacketRow) -> str:
     sort = Tone.ODD if packet.origin is not Origin.SENT else "" if tone is Tone.BUSY else tone
     ended = {Fate.LOST: "lost", Fate.IN_FLIGHT: "flying"}.get(packet.fate, "")
     return f"packet {sort} {ended}".strip()
-
-
-def _straight(x1: float, y1: float, x2: float, y2: float) -> str:
-    ends = {"x1": f"{x1:g}", "y1": f"{y1:g}", "x2": f"{x2:g}", "y2": f"{y2:g}"}
-    return element("line", {"class": "wire", **ends})
 
 
 def _head(x1: float, y1: float, x2: float, y2: float) -> str:

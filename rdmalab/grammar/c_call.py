@@ -7,9 +7,10 @@ the call: of `attr` the mask names the fields, of a work request nothing.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from rdmalab.grammar.enum_words import PREFIXES
+from rdmalab.grammar.enum_words import without_prefix
 from rdmalab.grammar.tokens import Token
 from rdmalab.spec.states import ATTRIBUTES, Attr
+from rdmalab.spec.usual import usual_word
 
 # Arguments by their place in C, the first is 0: a key, or an object.
 _ARGUMENTS: Mapping[str, Mapping[int, str]] = {
@@ -25,13 +26,7 @@ _OF_OBJECT = {"pd"}  # keys whose value is the name of an object
 _NAMED = re.compile(r"([A-Z])_([a-z]+\d+)")  # a variable of an exported program
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|\d+")
 _FLAGS = re.compile(r"IBV_\w+( \| IBV_\w+)*")
-# A value for each attribute of modify_qp, of a connection between A and B.
-_TYPICAL: Mapping[str, str] = {
-    "pkey_index": "0", "port_num": "1", "qp_access_flags": "REMOTE_WRITE", "qkey": "0x11111111",
-    "path_mtu": "1024", "dest_qp_num": "{peer}.qp0", "rq_psn": "0", "max_dest_rd_atomic": "1",
-    "min_rnr_timer": "12", "ah_attr": "{peer}", "timeout": "14", "retry_cnt": "7",
-    "rnr_retry": "7", "sq_psn": "0", "max_rd_atomic": "1",
-}  # fmt: skip
+_OF_PEER = {"dest_qp_num": "{peer}.qp0", "ah_attr": "{peer}"}
 _STATE_OF = {"pkey_index": "INIT", "port_num": "INIT", "ah_attr": "RTR", "dest_qp_num": "RTR",
              "rq_psn": "RTR", "timeout": "RTS", "sq_psn": "RTS"}  # fmt: skip
 
@@ -88,12 +83,8 @@ def _value(key: str, text: str) -> str:
     if _NUMBER.fullmatch(text):
         return text
     if _FLAGS.fullmatch(text):
-        return "|".join(_without_prefix(word) for word in text.split(" | "))
+        return "|".join(without_prefix(word) for word in text.split(" | "))
     return ""
-
-
-def _without_prefix(word: str) -> str:
-    return next((word.removeprefix(p) for p in PREFIXES if word.startswith(p)), word)
 
 
 def _mask(given: list[str]) -> list[str]:
@@ -111,5 +102,5 @@ def _modified(names: list[str], node: str) -> Iterator[str]:
     if "qp_state" in names:
         yield f"state={states[0] if states else 'RTS'}"
     for name in names:
-        if name in _TYPICAL:
-            yield f"{'ah' if name == 'ah_attr' else name}={_TYPICAL[name].format(peer=peer)}"
+        if value := _OF_PEER.get(name, usual_word(name)):
+            yield f"{'ah' if name == 'ah_attr' else name}={value.format(peer=peer)}"

@@ -4,17 +4,12 @@ import enum
 
 from rdmalab.command import EnumKind
 from rdmalab.grammar.hints import quoted
+from rdmalab.spec.c_names import ANY_PREFIX
 
-PREFIXES = (
-    *("IBV_QP_EX_WITH_", "IBV_QP_INIT_ATTR_"),
-    *("IBV_WR_", "IBV_WC_EX_WITH_", "IBV_WC_", "IBV_QPS_", "IBV_QPT_", "IBV_QP_", "IBV_ACCESS_"),
-    *("IBV_SEND_", "IBV_MTU_", "IB_MTU_", "IBV_MIG_", "IBV_EVENT_", "IBV_PORT_", "IBV_ATOMIC_"),
-    *("IBV_DEVICE_", "IBV_SRQ_", "IBV_SRQT_", "IBV_MW_", "IBV_FLUSH_"),
-    *("IBV_CREATE_CQ_ATTR_", "IBV_REREG_MR_", "IBV_TM_", "IBV_WQS_", "IBV_WQT_"),
-    *("RDMA_CM_EVENT_", "IB_CM_REJ_"),
-    "IBV_",
-)
-
+# Of enums that the lab has not, too; the longest first: IBV_QP_EX_WITH_ before IBV_QP_.
+_OTHERS = ("IB_MTU_", "IBV_CREATE_CQ_ATTR_", "IBV_TM_", "IBV_WQS_", "IBV_WQT_", "IBV_")
+_KNOWN = dict.fromkeys((*filter(None, ANY_PREFIX.values()), *_OTHERS))
+PREFIXES = tuple(sorted(_KNOWN, key=len, reverse=True))
 NOUNS = {
     "Access": "access flag", "Arm": "request for a completion event", "AsyncEvent": "async event",
     "Attr": "attribute of modify_qp", "Errno": "errno", "Fate": "fate of a packet",
@@ -40,6 +35,11 @@ def readings(word: str) -> list[str]:
     """The word in capitals, then without each prefix it carries."""
     capital = word.upper()
     return [capital, *(capital.removeprefix(p) for p in PREFIXES if capital.startswith(p))]
+
+
+def without_prefix(word: str) -> str:
+    """The word without the prefix of libibverbs, if it has one; case is kept."""
+    return next((word[len(p) :] for p in PREFIXES if word.upper().startswith(p)), word)
 
 
 def no_member(word: str, of: AnyEnum) -> str:

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import PREFIX, About, Entry, Sort, full_name
+from rdmalab.guide.entry import About, Entry, Sort
 from rdmalab.guide.phrases import by_profile, duration, type_names
 from rdmalab.guide.sentences import sentence
 from rdmalab.spec.access import FOR_QP
+from rdmalab.spec.c_names import PREFIX, full_name
 from rdmalab.spec.profiles import PROFILES, STRICT, Profile
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, Attr, MigState, QPState, QPType

@@ -1,10 +1,10 @@
 """Events of rdma_cm, and the reasons for which a connection is rejected."""
 
 from collections.abc import Iterator
-from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import Entry, full_name
+from rdmalab.guide.entry import Entry, of_member
+from rdmalab.spec.c_names import full_name
 from rdmalab.spec.connections import EVENTS, REASONS, SIDR, CmEvent, RejectReason
 from rdmalab.spec.rules import errno_name
 
@@ -12,11 +12,9 @@ from rdmalab.spec.rules import errno_name
 def entries() -> Iterator[Entry]:
     """By name, with the prefix of C and without; reasons by `reject reason 8` as well."""
     for event in CmEvent:
-        write = partial(_event, event)
-        yield Entry(full_name(event), "event of rdma_cm", (event.name,), write)
+        yield of_member("event of rdma_cm", event, _event)
     for reason in RejectReason:
-        words = (reason.name, f"reject reason {int(reason)}")
-        yield Entry(full_name(reason), "reject reason", words, partial(_reason, reason))
+        yield of_member("reject reason", reason, _reason, f"reject reason {int(reason)}")
 
 
 def number_words(event: CmEvent, number: int) -> str:

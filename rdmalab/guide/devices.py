@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import PREFIX, About, Entry, Sort, full_name
+from rdmalab.guide.entry import About, Entry, Sort, of_member, of_row
 from rdmalab.guide.phrases import by_profile
 from rdmalab.guide.sentences import note, read, sentence
+from rdmalab.spec.c_names import PREFIX, full_name
 from rdmalab.spec.limits import NO_LIMIT, PHYS_STATES, AtomicCap, DeviceCap, DeviceCaps, PortState
 from rdmalab.spec.profiles import CELLS, PROFILES, STRICT
 from rdmalab.spec.records import KINDS, MEANINGS, Kind
@@ -25,25 +26,18 @@ LIMIT_NAMES = tuple(f.name for f in dataclasses.fields(DeviceCaps))
 def entries() -> Iterator[Entry]:
     """Profiles, cells, limits, capabilities, port states, record kinds."""
     for name in PROFILES:
-        write, about = partial(profile_article, name), About(Sort.PROFILE, name)
-        yield Entry(f"profile {name}", "device profile", (name,), write, about)
+        yield of_row("profile", name, profile_article, Sort.PROFILE, "device profile")
     for name in CELLS:
-        about = About(Sort.CELL, name)
-        yield Entry(f"cell {name}", "profile cell", (name,), partial(cell_article, name), about)
+        yield of_row("cell", name, cell_article, Sort.CELL, "profile cell")
     for name in LIMIT_NAMES:
-        about = About(Sort.LIMIT, name)
-        yield Entry(f"limit {name}", "device limit", (name,), partial(limit_article, name), about)
-    words: tuple[str, ...]
+        yield of_row("limit", name, limit_article, Sort.LIMIT, "device limit")
     for state in PortState:
-        words = (state.name, f"port {state.name}")
-        about = About(Sort.PORT, state)
-        yield Entry(full_name(state), "port state", words, partial(port_article, state), about)
+        name = f"port {state.name}"
+        yield of_member("port state", state, port_article, name, sort=Sort.PORT)
     for atomic in AtomicCap:
-        write = partial(atomic_article, atomic)
-        yield Entry(full_name(atomic), "atomic capability", (atomic.name,), write)
+        yield of_member("atomic capability", atomic, atomic_article)
     for cap in DeviceCap:
-        words = (str(cap.name),)
-        yield Entry(full_name(cap), "device capability", words, partial(cap_article, cap))
+        yield of_member("device capability", cap, cap_article)
     for kind in Kind:
         words = (kind.name,)
         about = About(Sort.RECORD, kind)

@@ -2,20 +2,11 @@
 
 import enum
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Any, NamedTuple
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, TypeVar
 
 from rdmalab.guide.article import Article
-from rdmalab.spec import work
-from rdmalab.spec.access import Access, MWType, Rereg
-from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.builders import InitMask
-from rdmalab.spec.completions import WcEx
-from rdmalab.spec.connections import CmEvent, RejectReason
-from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
-from rdmalab.spec.srq import SrqAttrMask, SrqType
-from rdmalab.spec.states import MTU, Attr, MigState, QPState, QPType
-from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.c_names import full_name as full_name
 
 
 class Sort(enum.Enum):
@@ -61,41 +52,23 @@ class Entry(NamedTuple):
     about: About | None = None
 
 
-# The prefix that C puts before the members of each enum.
-PREFIX: dict[type[enum.IntEnum] | type[enum.IntFlag], str] = {
-    QPState: "IBV_QPS_",
-    QPType: "IBV_QPT_",
-    Attr: "IBV_QP_",
-    MTU: "IBV_MTU_",
-    MigState: "IBV_MIG_",
-    WCStatus: "IBV_WC_",
-    work.WCOpcode: "IBV_WC_",
-    work.WCFlags: "IBV_WC_",
-    WcEx: "IBV_WC_EX_WITH_",
-    work.WROpcode: "IBV_WR_",
-    work.SendFlags: "IBV_SEND_",
-    Access: "IBV_ACCESS_",
-    MWType: "IBV_MW_",
-    Rereg: "IBV_REREG_MR_",
-    work.Placement: "IBV_FLUSH_",
-    work.Selectivity: "IBV_FLUSH_",
-    AsyncEvent: "IBV_EVENT_",
-    CmEvent: "RDMA_CM_EVENT_",
-    RejectReason: "IB_CM_REJ_",
-    PortState: "IBV_PORT_",
-    AtomicCap: "IBV_ATOMIC_",
-    DeviceCap: "IBV_DEVICE_",
-    SrqType: "IBV_SRQT_",
-    SrqAttrMask: "IBV_SRQ_",
-    work.SendOps: "IBV_QP_EX_WITH_",
-    InitMask: "IBV_QP_INIT_ATTR_",
-}
+M = TypeVar("M", bound=enum.IntEnum | enum.IntFlag)
 
 
-def full_name(member: enum.IntEnum | enum.IntFlag) -> str:
-    """As C writes it: `IBV_WC_SUCCESS`; `IBV_MTU_1024`."""
-    name = str(member.octets) if isinstance(member, MTU) else member.name
-    return f"{PREFIX[type(member)]}{name}"
+def of_member(
+    kind: str, member: M, write: Callable[[M], Article], *words: str, sort: Sort | None = None
+) -> Entry:
+    """The entry of a member of an enum: its names in C and here find it, and more words.
+
+    sort: of the table that sessions show it by; None: they do not.
+    """
+    about = None if sort is None else About(sort, member)
+    return Entry(full_name(member), kind, (str(member.name), *words), partial(write, member), about)
+
+
+def of_row(table: str, name: str, write: Callable[[str], Article], sort: Sort, kind: str) -> Entry:
+    """The entry of a row of a table, `rule queue-full`."""
+    return Entry(f"{table} {name}", kind, (name,), partial(write, name), About(sort, name))
 
 
 @lru_cache(maxsize=8_192)

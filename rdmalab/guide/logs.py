@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from rdmalab.guide.connections import number_words
-from rdmalab.guide.entry import full_name
 from rdmalab.guide.sentences import errnos
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
+from rdmalab.spec.c_names import full_name
 from rdmalab.spec.connections import EVENTS as CM_EVENTS
 from rdmalab.spec.connections import CmEvent, Number
 from rdmalab.spec.profiles import STRICT

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from rdmalab.guide import svg
 from rdmalab.guide.phrases import attribute_names
 from rdmalab.guide.sentences import note
+from rdmalab.guide.states import move_words
 from rdmalab.guide.svg import MONO, Point, Words
 from rdmalab.spec.states import (
     AUTOMATIC,
@@ -346,9 +347,7 @@ def _css(pair: Pair) -> str:
 
 
 def _sentence(pair: Pair, move: Move) -> str:
-    needs, takes = attribute_names(move.required), attribute_names(move.optional)
-    parts = [f"needs {needs}"] * bool(needs) + [f"may set {takes}"] * bool(takes)
-    return f"{pair[0].name} → {pair[1].name}: {'; '.join(parts) or 'with the state alone'}"
+    return f"{pair[0].name} → {pair[1].name}: {move_words(move)}"
 
 
 def _badge(place: Point, letter: str) -> str:

@@ -7,13 +7,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import Entry, full_name
+from rdmalab.guide.entry import Entry, of_member
 from rdmalab.guide.phrases import by_profile, right_words, type_names
 from rdmalab.guide.sentences import note
 from rdmalab.spec import absent, work
 from rdmalab.spec.access import MWType, Rereg
 from rdmalab.spec.async_events import EVENTS, EventKind
 from rdmalab.spec.builders import DATA_SETTERS, INLINE_SETTERS, InitMask, moves_data, qp_setter
+from rdmalab.spec.c_names import PREFIX_OF_PART, full_name
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.flows import FlowFlags, FlowType
 from rdmalab.spec.limits import PHYS_STATES, LinkLayer, PhysState, PortState
@@ -97,9 +98,8 @@ def word_entries() -> Iterator[Entry]:
     """One article a member."""
     for cls, (kind, _) in _KINDS.items():
         for member in cls:
-            name = str(member.name)
-            words = (name, f"comp_mask {name}") if cls is InitMask else (name,)
-            yield Entry(full_name(member), kind, words, partial(word_article, member))
+            words = [f"comp_mask {member.name}"] if cls is InitMask else []
+            yield of_member(kind, member, word_article, *words)
 
 
 def word_article(member: _Member) -> Article:
@@ -138,19 +138,13 @@ KINDS: dict[type[Enum], PartTable] = {
     FlowFlags: PartTable("flow flag", "flags= of create_flow", "help create_flow"),
     ProgramState: PartTable("program state", "the state of a program", "help program"),
 }
-_PREFIX: dict[type[Enum], str] = {
-    LinkLayer: "IBV_LINK_LAYER_",
-    PhysState: "IB_PORT_PHYS_STATE_",
-    FlowType: "IBV_FLOW_ATTR_",
-    FlowFlags: "IBV_FLOW_ATTR_FLAGS_",
-}
 
 
 def entries() -> Iterator[Entry]:
     """One article a member; its name alone may have other meanings."""
     for cls, kind in KINDS.items():
         for member in cls:
-            in_c = [f"{_PREFIX[cls]}{member.name}"] if cls in _PREFIX else []
+            in_c = [f"{PREFIX_OF_PART[cls]}{member.name}"] if PREFIX_OF_PART.get(cls) else []
             words = (str(member.name), *in_c)
             name = f"{kind.name} {member.name}"
             yield Entry(name, kind.name, words, partial(part_article, member))

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from functools import partial
 
 from rdmalab.guide.article import Article, ArticleSection, Row, article
-from rdmalab.guide.entry import About, Entry, Sort, full_name, normal
+from rdmalab.guide.entry import About, Entry, Sort, normal, of_member, of_row
 from rdmalab.guide.phrases import errno_of, sentence_of
 from rdmalab.guide.sentences import Errno
 from rdmalab.guide.sentences import errnos as described
 from rdmalab.guide.statuses import made_by
 from rdmalab.spec import absent
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
+from rdmalab.spec.c_names import full_name
 from rdmalab.spec.document_differences import DIFFERENCES, GUIDE_LESSON, guide_note, refused_on
 from rdmalab.spec.profiles import CELL_OF_RULE, PROFILES
 from rdmalab.spec.refusals import DROPS, REFUSALS, Refusal, Syndrome
@@ -92,25 +93,20 @@ def _of_the_guide(entry: Entry) -> Iterator[str]:
 
 def entries() -> Iterator[Entry]:
     """Errnos, events, refusals, drops, rules."""
-    words: tuple[str, ...]
     for number in errnos():
         name = errno_name(number)
         words = (str(number), f"errno {number}", _errno(number).says)
         about = About(Sort.ERRNO, number)
         yield Entry(name, "errno", words, partial(errno_article, number), about)
     for event in AsyncEvent:
-        words = (event.name, EVENTS[event].text)
-        write, about = partial(event_article, event), About(Sort.EVENT, event)
-        yield Entry(full_name(event), "async event", words, write, about)
+        text = EVENTS[event].text
+        yield of_member("async event", event, event_article, text, sort=Sort.EVENT)
     for name in REFUSALS:
-        about = About(Sort.REFUSAL, name)
-        yield Entry(f"refusal {name}", "refusal", (name,), partial(refusal_article, name), about)
+        yield of_row("refusal", name, refusal_article, Sort.REFUSAL, "refusal")
     for name in DROPS:
-        about = About(Sort.DROP, name)
-        yield Entry(f"drop {name}", "drop", (name,), partial(drop_article, name), about)
+        yield of_row("drop", name, drop_article, Sort.DROP, "drop")
     for name in RULES:
-        about = About(Sort.RULE, name)
-        yield Entry(f"rule {name}", "rule", (name,), partial(rule_article, name), about)
+        yield of_row("rule", name, rule_article, Sort.RULE, "rule")
 
 
 def errnos() -> list[int]:

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import About, Entry, Sort, full_name
+from rdmalab.guide.entry import About, Entry, Sort, of_member
 from rdmalab.guide.phrases import attribute_names, errno_of, type_names
 from rdmalab.guide.sentences import note
+from rdmalab.spec.c_names import full_name
 from rdmalab.spec.states import (
     AUTOMATIC,
     BRING_UP_MOVES,
@@ -30,9 +31,8 @@ _MAN = "ibv_modify_qp(3)"
 def entries() -> Iterator[Entry]:
     """States, moves into a state, moves between two, types."""
     for state in QPState:
-        words = (state.name, f"state {state.name}")
-        about = About(Sort.STATE, state)
-        yield Entry(full_name(state), "QP state", words, partial(state_article, state), about)
+        name = f"state {state.name}"
+        yield of_member("QP state", state, state_article, name, sort=Sort.STATE)
         into = partial(into_article, state)
         yield Entry(f"modify_qp {state.name}", "moves", (f"modify_qp state={state.name}",), into)
     for now in QPState:
@@ -42,9 +42,8 @@ def entries() -> Iterator[Entry]:
             about = About(Sort.MOVE, (now, to))
             yield Entry(name, "move", words, partial(move_article, now, to), about)
     for qp_type in QPType:
-        words = (qp_type.name, f"{qp_type.name} queue pair")
-        about = About(Sort.TYPE, qp_type)
-        yield Entry(full_name(qp_type), "QP type", words, partial(type_article, qp_type), about)
+        name = f"{qp_type.name} queue pair"
+        yield of_member("QP type", qp_type, type_article, name, sort=Sort.TYPE)
         every = partial(moves_article, qp_type)
         yield Entry(f"modify_qp {qp_type.name}", "moves", (f"moves of {qp_type.name}",), every)
 
@@ -81,7 +80,7 @@ def _next_lines(state: QPState) -> Iterator[str]:
     for to, found in ways.items():
         if to not in bare:
             others = ", others differ" if len(found) > 1 else ""
-            yield f"{to.name} ({one.name}{others}): {_words(MOVES[one, state, to])}"
+            yield f"{to.name} ({one.name}{others}): {move_words(MOVES[one, state, to])}"
     if bare:
         yield f"{', '.join(to.name for to in bare)}: {_ALONE}"
 
@@ -102,7 +101,8 @@ def groups(now: QPState, to: QPState, types: Iterable[QPType] = QPType) -> dict[
     return found
 
 
-def _words(move: Move) -> str:
+def move_words(move: Move) -> str:
+    """`needs pkey_index, port_num; may set …`, `with the state alone`."""
     needs, takes = attribute_names(move.required), attribute_names(move.optional)
     parts = [f"needs {needs}"] * bool(needs) + [f"may set {takes}"] * bool(takes)
     return "; ".join(parts) or _ALONE
@@ -117,7 +117,7 @@ def into_article(to: QPState) -> Article:
     together: dict[str, list[str]] = {}
     for (types_named, move), states in origins.items():
         heading = f"{' '.join(states)} → {to.name}"
-        together.setdefault(heading, []).append(f"  {types_named}: {_words(move)}")
+        together.setdefault(heading, []).append(f"  {types_named}: {move_words(move)}")
     rows: list[Row] = [("", STATES[to].note)]
     rows += [("", [heading, *lines]) for heading, lines in together.items()]
     see = [f"explain {to.name}", "explain modify_qp", _MAN]
@@ -127,7 +127,7 @@ def into_article(to: QPState) -> Article:
 def move_article(now: QPState, to: QPState) -> Article:
     """One transition: what each type must and may set, or that it is not legal."""
     found = groups(now, to)
-    rows: list[Row] = [(type_names(types), _words(move)) for move, types in found.items()]
+    rows: list[Row] = [(type_names(types), move_words(move)) for move, types in found.items()]
     if not rows:
         nexts = ", ".join(state.name for state in legal_next(QPType.RC, now))
         rows = [
@@ -150,7 +150,7 @@ def moves_article(qp_type: QPType) -> Article:
     """The whole state machine of a type; moves that take the state alone share a row."""
     moves = {(now, to): move for (kind, now, to), move in MOVES.items() if kind is qp_type}
     rows: list[Row] = [
-        (f"{now.name} → {to.name}", _words(move))
+        (f"{now.name} → {to.name}", move_words(move))
         for (now, to), move in moves.items()
         if move != _BARE
     ]
@@ -178,7 +178,7 @@ def type_article(qp_type: QPType) -> Article:
         ("opcodes", " ".join(opcodes) or "none: it only receives"),
         (
             "bring-up",
-            [f"{a.name} → {b.name} {_words(MOVES[qp_type, a, b])}" for a, b in BRING_UP_MOVES],
+            [f"{a.name} → {b.name} {move_words(MOVES[qp_type, a, b])}" for a, b in BRING_UP_MOVES],
         ),
         ("send error", f"moves it to {after_send_error(qp_type).name}"),
     ]

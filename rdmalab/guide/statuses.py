@@ -1,13 +1,13 @@
 """Work completion statuses: who reports each, what the peer sees, the usual causes."""
 
 from collections.abc import Iterator
-from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import About, Entry, Sort, full_name
+from rdmalab.guide.entry import Entry, Sort, of_member
 from rdmalab.guide.phrases import ranked, type_names
 from rdmalab.guide.sentences import wire
 from rdmalab.spec import absent
+from rdmalab.spec.c_names import full_name
 from rdmalab.spec.causes import reasons
 from rdmalab.spec.profiles import PROFILES, STRICT, Profile
 from rdmalab.spec.refusals import REFUSALS, REQUESTER_STATUS, Refusal, Syndrome
@@ -42,10 +42,8 @@ def entries_of_the_unseen() -> Iterator[Entry]:
 
 
 def _entry(status: WCStatus) -> Entry:
-    words = (status.name, str(int(status)), f"status {int(status)}", STATUS[status].text)
-    write = partial(status_article, status)
-    about = About(Sort.STATUS, status)
-    return Entry(full_name(status), "completion status", words, write, about)
+    words = (str(int(status)), f"status {int(status)}", STATUS[status].text)
+    return of_member("completion status", status, status_article, *words, sort=Sort.STATUS)
 
 
 def status_article(status: WCStatus) -> Article:

@@ -11,13 +11,14 @@ from functools import partial
 
 from rdmalab.command import ArgumentKind, Command, EnumKind, ListKind, Parameter, RecordKind
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import PREFIX, Entry, full_name
+from rdmalab.guide.entry import Entry
 from rdmalab.guide.fields import one_type
 from rdmalab.guide.sentences import sentence as sentence_of
 from rdmalab.spec import work
 from rdmalab.spec.access import Access, MWType, Rereg
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.builders import InitMask
+from rdmalab.spec.c_names import PREFIX, full_name
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
 from rdmalab.spec.srq import SrqAttrMask, SrqType

@@ -116,6 +116,12 @@ def tooltip(words: str) -> str:
     return element("title", {}, escape(words, quote=False))
 
 
+def straight(css: str, x1: float, y1: float, x2: float, y2: float) -> str:
+    """A straight line between two points."""
+    ends = {"x1": f"{x1:g}", "y1": f"{y1:g}", "x2": f"{x2:g}", "y2": f"{y2:g}"}
+    return element("line", {"class": css, **ends})
+
+
 def line(points: Sequence[Point], css: str) -> str:
     """A line through these points, its corners rounded, with an arrow's tip at its end."""
     return element("path", _line(points, css))

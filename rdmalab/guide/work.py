@@ -1,13 +1,13 @@
 """Work requests and completions: opcodes, flags, rights."""
 
 from collections.abc import Iterator
-from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import About, Entry, Sort, full_name
+from rdmalab.guide.entry import Entry, Sort, of_member
 from rdmalab.guide.phrases import by_profile, named, right_words, type_names
 from rdmalab.guide.sentences import note, wire
 from rdmalab.spec.access import RIGHTS, Access
+from rdmalab.spec.c_names import full_name
 from rdmalab.spec.completions import READS, WcEx
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES, Op
 from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WCFlags, WCOpcode, Work, WROpcode
@@ -24,24 +24,19 @@ _SHORT = {
 def entries() -> Iterator[Entry]:
     """Opcodes of requests, flags, rights, opcodes and flags of completions."""
     for opcode in WORK:
-        words = (opcode.name, *_SHORT.get(opcode, ()))
-        about = About(Sort.OPCODE, opcode)
-        yield Entry(full_name(opcode), "send opcode", words, partial(opcode_article, opcode), about)
+        words = _SHORT.get(opcode, ())
+        yield of_member("send opcode", opcode, opcode_article, *words, sort=Sort.OPCODE)
     for flag in SendFlags:
-        write, about = partial(flag_article, flag), About(Sort.FLAG, flag)
-        yield Entry(full_name(flag), "send flag", (str(flag.name),), write, about)
+        yield of_member("send flag", flag, flag_article, sort=Sort.FLAG)
     for right in Access:
-        write, about = partial(right_article, right), About(Sort.RIGHT, right)
-        yield Entry(full_name(right), "right", (str(right.name),), write, about)
+        yield of_member("right", right, right_article, sort=Sort.RIGHT)
     for code in WCOpcode:
-        words = (code.name, f"completion {code.name}")
-        yield Entry(full_name(code), "completion opcode", words, partial(wc_opcode_article, code))
+        name = f"completion {code.name}"
+        yield of_member("completion opcode", code, wc_opcode_article, name)
     for asked in WcEx:
-        words = (str(asked.name),)
-        yield Entry(full_name(asked), "wc_flags flag", words, partial(wc_ex_article, asked))
+        yield of_member("wc_flags flag", asked, wc_ex_article)
     for bit in WCFlags:
-        write = partial(wc_flag_article, bit)
-        yield Entry(full_name(bit), "completion flag", (str(bit.name),), write)
+        yield of_member("completion flag", bit, wc_flag_article)
 
 
 def opcode_article(opcode: WROpcode) -> Article:

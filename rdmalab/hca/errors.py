@@ -6,7 +6,7 @@ from enum import IntEnum
 from rdmalab.command import Refused
 from rdmalab.hca.adapter import Adapter
 from rdmalab.spec.profiles import Profile
-from rdmalab.spec.rules import RULES
+from rdmalab.spec.rules import RULES, errno_name
 
 
 def check_useful(hca: Adapter) -> None:
@@ -21,6 +21,11 @@ def check_postable(hca: Adapter) -> None:
     if hca.unavailable_rule == "device-fatal" and hca.profile.posts_after_fatal:
         return
     check_useful(hca)
+
+
+def errno_text(refusal: Refused) -> str:
+    """`ENOMEM: …`."""
+    return f"{errno_name(refusal.errno)}: {refusal.message}"
 
 
 def refused(

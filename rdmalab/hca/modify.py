@@ -143,8 +143,7 @@ def check_ranges(asked: ModifyCall) -> Refused | None:
         row = profile.attributes[name]
         if isinstance(value, int) and name not in PSNS and row.is_undefined(value, profile.caps):
             legal = f"{name} takes {row.takes(profile.caps)}"
-            is_mtu = name == "path_mtu" and value in tuple(MTU)
-            number = MTU(value).octets if is_mtu else int(value)
+            number = MTU.in_bytes(value) if name == "path_mtu" else int(value)
             return asked.no("attr-range", f"{name}={number}", argument=name, legal=legal)
     return None
 

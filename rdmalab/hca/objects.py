@@ -47,7 +47,7 @@ class Table(Generic[_T]):
         del self.items[item.number]
 
     def find(self, number: int) -> _T:
-        """The object of this number; None if it is destroyed."""
+        """The object of this number; KeyError if it is destroyed."""
         return self.items[number]
 
 

@@ -73,7 +73,7 @@ class SendQueue:
 
 
 class RecvQueue:
-    """WQEs that wait for a message, oldest first; `taken` and `freed` count since creation."""
+    """WQEs that wait for a message, oldest first; `posted` and `freed` count since creation."""
 
     noun = "rq"
     __slots__ = ("capacity", "freed", "posted", "wqes")

@@ -22,7 +22,6 @@ from rdmalab.jobs.limits import Cut, Limits, limit_next_item, limit_process
 from rdmalab.jobs.outcome import Ending, Outcome, Work
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
     from multiprocessing.context import ForkServerContext, SpawnContext
 
 

@@ -15,6 +15,7 @@ from rdmalab.session.lines import Reply, allowed_lines
 from rdmalab.session.session import Session
 from rdmalab.spec.states import BRING_UP_MOVES, MOVES, Move, QPState, QPType, fields_of
 from rdmalab.spec.transports import TRANSPORTS
+from rdmalab.spec.usual import usual_word
 from rdmalab.world.relations import exists, users_of
 
 _THIS = re.compile(rf"\bthis ({'|'.join(Noun)})\b")  # the adapter knows no names
@@ -263,7 +264,6 @@ _MASK = re.compile(r"\battr_mask=\S+")
 _WORD = re.compile(r"(\w+=[\w|]+)(?:(?:, \w+)* or \w+)?")  # a legal argument, other values
 _CHANGE_NOTHING = {"qp_state", "cur_qp_state"}  # in a move that stays in its state
 _UP = dict(BRING_UP_MOVES)
-_EXAMPLES = {"qkey": "0x11111111"}  # of what only the program can choose
 
 
 def suggestion(session: Session, reply: Reply) -> str:
@@ -304,7 +304,7 @@ def _usual(session: Session, qp: QueuePair, names: tuple[str, ...]) -> list[str]
         if name == "ah_attr":
             words.append(f"ah={value or _other(session, qp.node)}")
         else:
-            words.append(f"{name}={value or _EXAMPLES.get(name, '…')}")
+            words.append(f"{name}={value or usual_word(name) or '…'}")
     return words
 
 

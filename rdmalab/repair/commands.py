@@ -173,13 +173,18 @@ _OPTIONS = (
 _PLAIN = {"pkey_index": "0", "port_num": "1"}
 
 
+def _needed(qp_type: QPType) -> tuple[str, ...]:
+    """The attributes that its way to RTS requires."""
+    return fields_of(reduce(or_, (MOVES[qp_type, *pair].required for pair in BRING_UP_MOVES)))
+
+
 def _in_common(
     place: CommandContext, ends: list[tuple[QueuePair, Attributes]]
 ) -> Attributes | None:
     """The options of `connect`; None if it cannot set them: the ends differ, or a rare value."""
     options: Attributes = {}
     for qp, changed in ends:
-        needed = fields_of(reduce(or_, (MOVES[qp.qp_type, *p].required for p in BRING_UP_MOVES)))
+        needed = _needed(qp.qp_type)
         given = {name: attribute(place, qp, name) for name in needed if name in _ALL_SAID} | changed
         peer = next(q for q, _ in ends if q is not qp)
         usual = {"ah_attr": peer.node, "dest_qp_num": place.qp_name(peer), "rq_psn": "0",
@@ -231,7 +236,7 @@ def _value(place: CommandContext, name: str, value: Any) -> str:
     if isinstance(value, AhAttr):
         return address_words(place.world, value)
     if name == "path_mtu":
-        return str(MTU(value).octets) if value in tuple(MTU) else str(value)
+        return str(MTU.in_bytes(value))
     if name == "qp_access_flags":
         return fmt.flags(int(value or 0), Access)
     return hex(value or 0) if name == "qkey" else str(int(value or 0))
@@ -271,15 +276,15 @@ def again(
     to: the queue pair that is to take it, if that is not the peer. after_reset: the peer's own
     receives were lost by a reset before; the first of them that is long enough is posted again.
     """
-    line = post_send(place, qp, wr, **{**_named(place, wr, to), **changed})
+    send = post_send(place, qp, wr, **{**_named(place, wr, to), **changed})
     peer = to or peer_of(place.world, qp)
     if peer is None or not _lacks_receive(peer, wr, after_reset=after_reset):
-        return [line]
+        return [send]
     length = sum(sge.length for sge in wr.sg)
     fitting = [w.wr for w in peer.rq.wqes if w.length >= length + overhead(peer)]
     if fitting:
-        return [post_recv(place, peer, fitting[0]), line]
-    return [room(place, peer, length, wr.wr_id if to is not None else None), line]
+        return [post_recv(place, peer, fitting[0]), send]
+    return [room(place, peer, length, wr.wr_id if to is not None else None), send]
 
 
 def _lacks_receive(peer: QueuePair, wr: SendWR, *, after_reset: bool) -> bool:
@@ -332,9 +337,7 @@ def options(place: CommandContext, *ends: QueuePair) -> Attributes:
     model = next((qp for qp in ends if qp.path is not None), None)
     if model is None:
         return {}
-    needed = fields_of(
-        reduce(or_, (MOVES[model.qp_type, *pair].required for pair in BRING_UP_MOVES))
-    )
+    needed = _needed(model.qp_type)
     given = {name: attribute(place, model, name) for name in _OPTIONS if name in needed}
     if "qp_access_flags" in given:
         given["qp_access_flags"] = fmt.flags(

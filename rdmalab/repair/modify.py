@@ -25,14 +25,9 @@ from rdmalab.spec.states import (
     fields_of,
     legal_next,
 )
+from rdmalab.spec.usual import usual_word
 from rdmalab.views import fmt
 
-USUAL: dict[str, str] = {
-    "pkey_index": "0", "port_num": "1", "qp_access_flags": "REMOTE_WRITE", "path_mtu": "512",
-    "rq_psn": "0", "sq_psn": "0", "max_dest_rd_atomic": "1", "min_rnr_timer": "12", "timeout": "14",
-    "retry_cnt": "7", "rnr_retry": "7", "max_rd_atomic": "1",
-}  # fmt: skip
-"""The values that the bring-up document recommends for attributes that were not given."""
 _FROM_PEER = {"rq_psn": "sq_psn", "sq_psn": "rq_psn", "path_mtu": "path_mtu", "qkey": "qkey"}
 _OF_MOVE = ("attr-missing", "attr-surplus")
 _NEVER = ("cur_qp_state", "alt_ah_attr", "alt_pkey_index", "alt_port_num", "alt_timeout", "cap")
@@ -125,8 +120,8 @@ def usual_value(session: Session, qp: QueuePair, name: str) -> str | None:
             return None
         return session.names.of(peer.thing) if name == "dest_qp_num" else peer.node
     if peer is not None and (value := getattr(peer.attr, _FROM_PEER.get(name, ""), None)):
-        return str(MTU(value).octets) if name == "path_mtu" and value in tuple(MTU) else str(value)
-    return USUAL.get(name)
+        return str(MTU.in_bytes(value) if name == "path_mtu" else value)
+    return None if name == "qkey" else usual_word(name) or None
 
 
 def _word(session: Session, call: ModifyCall, name: str) -> str:

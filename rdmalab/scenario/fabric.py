@@ -2,9 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    create_model,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from rdmalab.guide.devices import limit_sentence
 from rdmalab.scenario import field_types
@@ -16,6 +25,8 @@ _CAPS = {
     name: (field_types.Mtu if name in _MTUS else field_types.Number, Field(None, description=text))
     for name, text in ((f.name, limit_sentence(f.name)) for f in fields(DeviceCaps))
 }
+TEXT: Final[JsonSchemaValue] = {"type": "string", "minLength": 1}
+"""The schema of a text."""
 _NODE = "A node: device profile, and limits that differ from it, named as in query_device."
 
 
@@ -23,6 +34,23 @@ class Section(BaseModel):
     """Base of all mappings: no extra keys, immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class TextOrSection(Section):
+    """Base of the mappings that may also be written in another way, most as one text."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        mapping = dict(handler.resolve_ref_schema(handler(core_schema)))
+        title, about = mapping.pop("title"), mapping.pop("description", "")
+        return {"title": title, "description": about, "oneOf": cls._forms(mapping)}
+
+    @classmethod
+    def _forms(cls, mapping: JsonSchemaValue) -> list[JsonSchemaValue]:
+        """The schemas of all ways to write it. mapping: the schema of the mapping."""
+        return [TEXT, mapping]
 
 
 class NodeOptions(Section):

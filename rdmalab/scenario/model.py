@@ -2,19 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    GetJsonSchemaHandler,
-    field_validator,
-    model_validator,
-)
-from pydantic_core import CoreSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic.json_schema import JsonSchemaValue
 
 from rdmalab.scenario import field_types
-from rdmalab.scenario.fabric import Link, Node, NodeOptions, Section
+from rdmalab.scenario.fabric import TEXT, Link, Node, NodeOptions, Section, TextOrSection
 from rdmalab.scenario.yaml_tree import MAX_ITEMS
 
 
@@ -65,7 +57,7 @@ _Lines = Annotated[list[field_types.Sentence], Field(max_length=MAX_ASSERTIONS)]
 _Statements = Annotated[list[field_types.StatementId], Field(min_length=1)]
 
 
-class Step(Section):
+class Step(TextOrSection):
     """One step: one action, and what must be true after it. A text alone is a `do`."""
 
     do: field_types.Sentence | None = None
@@ -171,17 +163,8 @@ class Step(Section):
         return lines + [f"{name} {value}" for name, value in values.items()]
 
     @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, object]:
-        schema = handler.resolve_ref_schema(handler(core_schema))
-        mapping = dict(schema)
-        mapping["oneOf"] = [{"required": [name]} for name in ACTIONS]
-        return {
-            "title": mapping.pop("title", "Step"),
-            "description": mapping.pop("description", ""),
-            "oneOf": [{"type": "string", "minLength": 1}, mapping],
-        }
+    def _forms(cls, mapping: JsonSchemaValue) -> list[JsonSchemaValue]:
+        return [TEXT, {**mapping, "oneOf": [{"required": [name]} for name in ACTIONS]}]
 
 
 def _agree(given: dict[str, object], action: str) -> None:
@@ -228,7 +211,7 @@ Steps = Annotated[list[Step], BeforeValidator(_steps), Field(min_length=1)]
 Step.model_rebuild()
 
 
-class Program(Section):
+class Program(TextOrSection):
     """A program: its lines, as a list or as one text; or a mapping that also has its pace."""
 
     lines: Annotated[_Lines, Field(min_length=1)]
@@ -247,19 +230,11 @@ class Program(Section):
         raise field_types.wrong("a program is a list of lines", "begin each with -")
 
     @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, object]:
-        schema = handler.resolve_ref_schema(handler(core_schema))
-        mapping = dict(schema)
-        text, several = {"type": "string", "minLength": 1}, mapping["properties"]["lines"]
-        either = {"description": several.get("description", ""), "oneOf": [text, several]}
-        mapping["properties"] = {**mapping["properties"], "lines": either}
-        return {
-            "title": mapping.pop("title", "Program"),
-            "description": mapping.pop("description", ""),
-            "oneOf": [text, several, mapping],
-        }
+    def _forms(cls, mapping: JsonSchemaValue) -> list[JsonSchemaValue]:
+        several = mapping["properties"]["lines"]
+        lines = {"description": several.get("description", ""), "oneOf": [TEXT, several]}
+        properties = {**mapping["properties"], "lines": lines}
+        return [TEXT, several, {**mapping, "properties": properties}]
 
 
 def _nodes(value: object) -> object:

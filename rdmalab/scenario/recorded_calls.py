@@ -1,9 +1,10 @@
 """Run the calls of a session file, one after the other; each at its time, with its errno."""
 
 from rdmalab.command import NotUnderstood
+from rdmalab.hca.errors import errno_text
 from rdmalab.scenario.expect import Failure
 from rdmalab.scenario.planned_step import Call, LineSpot
-from rdmalab.scenario.result import Stop, errno_text
+from rdmalab.scenario.result import Stop
 from rdmalab.scenario.source import Source
 from rdmalab.session.run_control import RunControl
 from rdmalab.session.session import CommandOutcome, Session

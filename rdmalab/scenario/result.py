@@ -3,13 +3,12 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from rdmalab.command import Refused
+from rdmalab.hca.errors import errno_text
 from rdmalab.scenario.expect import Failure
 from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.source import FileError
 from rdmalab.session.history import MAIN
 from rdmalab.session.lines import Reply
-from rdmalab.spec.rules import errno_name
 from rdmalab.views import fates, ladder
 
 
@@ -80,8 +79,3 @@ def stop_of(reply: Reply) -> Stop:
     """The failure of a step whose command was refused or not understood."""
     text = errno_text(reply.refusal) if reply.refusal else str(reply.error)
     return Stop(Failure("do", f"{reply.text} succeeds", [text]))
-
-
-def errno_text(refusal: Refused) -> str:
-    """`ENOMEM: …`."""
-    return f"{errno_name(refusal.errno)}: {refusal.message}"

@@ -10,12 +10,13 @@ from rdmalab.doctor.evidence.finding import Fix
 from rdmalab.doctor.moments.what_if import makes_true
 from rdmalab.doctor.report.report import Cause, Report
 from rdmalab.grammar.quantities import whole
+from rdmalab.hca.errors import errno_text
 from rdmalab.scenario.expect import Failure, unmet
 from rdmalab.scenario.fabric import NodeOptions, link_line, port_lines
 from rdmalab.scenario.loader import Scenario
 from rdmalab.scenario.planned_step import Placed, PlannedStep
 from rdmalab.scenario.recorded_calls import late, play
-from rdmalab.scenario.result import StepOutcome, StepResult, Stop, errno_text, ladder_text, stop_of
+from rdmalab.scenario.result import StepOutcome, StepResult, Stop, ladder_text, stop_of
 from rdmalab.scenario.source import FileError
 from rdmalab.scenario.wire import Comparison, Expected, resolve, seen
 from rdmalab.session.branch import TimePoint

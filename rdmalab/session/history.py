@@ -94,7 +94,7 @@ class History:
     def keep(self, entry: Entry) -> str:
         """Add a line to the journal.
 
-        In the past this opens a branch; returns the branch left, else None.
+        In the past this opens a branch; returns the branch left, empty: none.
         """
         left = "" if self.live else self._fork(entry)
         self.branch.journal.append(entry)
@@ -312,7 +312,7 @@ class History:
             return Stretch(start.records, trace.tail), self.moments.capture()
 
     def dispose(self) -> None:
-        """Release all parts; see `Session.give_up`."""
+        """Release all parts; see `Session.dispose`."""
         self.branches.clear()
         self.branch, self.replay = Branch(MAIN), _ended
         del self.past, self.moments

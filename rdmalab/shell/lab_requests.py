@@ -190,12 +190,8 @@ def _written(
     """Write a file; returns whether that was possible. A file of another kind is not replaced."""
     try:
         disk.write(file, text.encode(), may_replace)
-    except disk.FileExistsAsOther:
-        evaluation.report_error(f"{file} exists and is no {kind}; choose another name")
-        return False
     except (OSError, ValueError) as wrong:
-        why = getattr(wrong, "strerror", None) or "no such path"
-        evaluation.report_error(f"{file} cannot be written: {why}")
+        evaluation.report_error("; ".join(filter(None, disk.complaint(file, wrong, kind))))
         return False
     return True
 

@@ -1,5 +1,6 @@
 """Texts of a lab: its list of tasks with signs, one task in full, the changes by a line."""
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -185,9 +186,15 @@ def _goal(kind: str, question: str) -> str:
 def _missing(lab: "LabSession", task: "Task", result: "Result") -> Iterator[Line]:
     """The goals that are not met, and when something was done what the lab says about the cause."""
     if not task.is_asked:
-        yield from (plain(f"  not yet: {wrong}", DIM) for wrong in result.wrong)
+        yield from (plain(f"  {_unmet(wrong)}", DIM) for wrong in result.wrong)
         is_shown = bool(lab.work.commands) and not lab.is_made_good(result)
         yield from _judged_lines(result) if is_shown else ()
+
+
+def _unmet(wrong: str) -> str:
+    """A goal that is not met; of one over time whether later events can still meet it."""
+    is_lost = re.match(r"(never|always) .* at event \d+, ", wrong)
+    return f"not met any more: {wrong}" if is_lost else f"not yet: {wrong}"
 
 
 def _judged_lines(result: "Result") -> Iterator[Line]:

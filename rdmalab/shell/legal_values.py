@@ -13,7 +13,6 @@ from rdmalab.grammar.enum_words import legal_words
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.keys import Slot
 from rdmalab.grammar.nodes import SINCE
-from rdmalab.guide.entry import PREFIX
 from rdmalab.guide.manual import titles
 from rdmalab.session.checkpoints import BEGINNING
 from rdmalab.session.history import History
@@ -21,6 +20,7 @@ from rdmalab.session.session import Session
 from rdmalab.shell import completion_context
 from rdmalab.shell.completion_context import Choice, CompletionContext
 from rdmalab.shell.legal_arguments import can_be_meant, legal_members, recommended
+from rdmalab.spec.c_names import PREFIX
 from rdmalab.views import fmt
 from rdmalab.views.memory import with_key
 from rdmalab.views.query_fields import continuations, fields, parts_of_hint, type_word

@@ -222,7 +222,7 @@ _STORY = 100  # lines of a long run that are offered at once
 
 
 def say(output: OutputFormat, reply: Reply) -> list[Line]:
-    """The lines about one reply. closing: it is the last one of a short form."""
+    """The lines about one reply."""
     return [*_lines_of(output, reply), *_branch(output, reply)]
 
 

@@ -132,7 +132,7 @@ RULES: dict[str, Rule] = {
     "qp-cap":              Rule(EINVAL, "{NAME=N} is beyond the device's limit", "ibv_create_qp(3)"),
     "qp-memory":           Rule(ENOMEM, "a send queue of this size takes {N} bytes, the limit is {N}", "ibv_create_qp(3)"),
     "transition":          Rule(EINVAL, "{STATE to STATE} is not a legal transition", "ibv_modify_qp(3), table in qp_transitions.yaml"),
-    "attr-missing":        Rule(EINVAL, "{An attribute} is required for this transition", "ibv_modify_qp(3)"),
+    "attr-missing":        Rule(EINVAL, "this transition also needs {an attribute}", "ibv_modify_qp(3)"),
     "attr-surplus":        Rule(EINVAL, "{An attribute} may not be given for this transition", "ibv_modify_qp(3)"),
     "attr-range":          Rule(EINVAL, "{NAME=N} is out of range", "ibv_modify_qp(3)"),
     "attr-support":        Rule(EOPNOTSUPP, "this device does not have {an attribute}", "Soft-RoCE, measured"),

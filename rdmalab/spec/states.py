@@ -81,6 +81,11 @@ class MTU(IntEnum):
         """The payload of a full packet."""
         return 128 << self
 
+    @classmethod
+    def in_bytes(cls, code: int) -> int:
+        """The payload that a code means; a number that is no code stays what it is."""
+        return cls(code).octets if code in tuple(cls) else code
+
 
 class MigState(IntEnum):
     """IBV_MIG_*."""

@@ -5,7 +5,7 @@ Lines differ in dash as well as in colour. Each point has a tooltip.
 
 from collections.abc import Iterator, Sequence
 
-from rdmalab.guide.svg import Words, day_and_night, element, text, tooltip
+from rdmalab.guide.svg import Words, day_and_night, element, straight, text, tooltip
 from rdmalab.sweep.plot import Line, Plot, Spot
 
 WIDTH, HEIGHT = 720, 400
@@ -74,13 +74,13 @@ class _Chart:
     def _axes(self) -> Iterator[str]:
         for value, label in self.plot.y.labels:
             at = self._y(value)
-            yield _straight(_LEFT, at, self.right, at)
+            yield straight("grid", _LEFT, at, self.right, at)
             yield text(Words(_LEFT - 8, at + 4, label, "small", "end"))
         for value, label in self.plot.x.labels:
             at = self._x(value)
-            yield _straight(at, self.bottom, at, self.bottom + 5)
+            yield straight("grid", at, self.bottom, at, self.bottom + 5)
             yield text(Words(at, self.bottom + 20, label, "small", "middle"))
-        yield _straight(_LEFT, self.bottom, self.right, self.bottom)
+        yield straight("grid", _LEFT, self.bottom, self.right, self.bottom)
         middle = (_LEFT + self.right) / 2
         yield text(Words(middle, HEIGHT - 14, self.plot.x.name, "", "middle"))
         up = (_TOP + self.bottom) / 2
@@ -126,8 +126,3 @@ class _Chart:
 def _stroke(number: int) -> dict[str, object]:
     dash = _DASHES[number % len(_DASHES)]
     return {"class": f"line c{number % len(_INKS)}", "stroke-dasharray": dash}
-
-
-def _straight(x1: float, y1: float, x2: float, y2: float) -> str:
-    ends = {"x1": f"{x1:g}", "y1": f"{y1:g}", "x2": f"{x2:g}", "y2": f"{y2:g}"}
-    return element("line", {"class": "grid", **ends})

@@ -148,10 +148,7 @@ class AppModel:
         if walk is None or self.exercise is not None:
             return "step" if direction > 0 else "back"
         if direction > 0 and history.live:
-            following = (
-                "" if self.is_walking or not walk.ok else following_lesson(walk.scenario.path)
-            )
-            return "next" if self.is_walking else f"load {following}" if following else ""
+            return "next" if self.is_walking else self._load_following(walk)
         from rdmalab.scenario.reading import note_events
 
         here = self.session.world.event
@@ -160,6 +157,11 @@ class AppModel:
             return "goto end" if direction > 0 else ""
         event = events[0] if direction > 0 else events[-1]
         return f"goto {event}" if event >= 0 else "goto start"
+
+    def _load_following(self, walk: Runner) -> str:
+        """The command that loads the next lesson; empty if none follows, or this one has failed."""
+        following = following_lesson(walk.scenario.path) if walk.ok else ""
+        return f"load {following}" if following else ""
 
     @property
     def repeated(self) -> str:
@@ -174,12 +176,17 @@ class AppModel:
 
     @property
     def offered(self) -> str:
-        """The line for Tab at an empty prompt: of the open task, or what F8 runs; or empty."""
+        """The line for Tab at an empty prompt; or empty.
+
+        What the open task shows, or F8 runs next; at the end of a lesson, what loads the next one.
+        """
         if self.exercise is not None:
             from rdmalab.classroom.next_line import next_line  # with pydantic, half of the start
 
             return next_line(self.exercise)
-        return coming_line(self.walk) if self.walk is not None and self.is_walking else ""
+        if self.walk is None or self.is_walking:
+            return coming_line(self.walk) if self.walk is not None else ""
+        return self._load_following(self.walk)
 
     def resize(self, width: int, note_rows: int = 0) -> None:
         """Set the width of printed lines in columns, at least 20.

@@ -53,8 +53,8 @@ _LOUD = (Meaning.FAILED, Meaning.REFUSED, Meaning.LOST, Meaning.FLUSHED)
 
 
 def _of_status(record: Record) -> Meaning:
-    is_cqe = kind_of(record) is Kind.CQE_ADDED
-    status = rec.cqe_of(record).status if is_cqe else rec.status_of(record)
+    is_end = kind_of(record) is Kind.WQE_COMPLETED
+    status = rec.status_of(record) if is_end else rec.cqe_of(record).status
     special = {WCStatus.SUCCESS: Meaning.OK, WCStatus.WR_FLUSH_ERR: Meaning.FLUSHED}
     return special.get(status, Meaning.FAILED)
 
@@ -89,7 +89,8 @@ _BY_RANK: tuple[tuple[Meaning | Callable[[Record], Meaning], str], ...] = (
     (Meaning.OK, "CQ_EVENT_RAISED"),
     (_of_packet, "PACKET_SENT PACKET_RECEIVED"),
     (Meaning.ATTENTION, "ASYNC_RAISED"),
-    (Meaning.OK, "CQE_POLLED POLL_STARTED POLL_ADVANCED PROGRAM_DONE WINDOW_BOUND MEMORY_FLUSHED"),
+    (_of_status, "CQE_POLLED POLL_STARTED POLL_ADVANCED"),
+    (Meaning.OK, "PROGRAM_DONE WINDOW_BOUND MEMORY_FLUSHED"),
     (Meaning.UNDER_WAY, "SEND_POSTED RECV_POSTED SRQ_POSTED"),
     (Meaning.CURRENT, "MIGRATION_CHANGED"),
     (Meaning.PLAIN, "REGION_CLOSED WR_FILLED WR_BUILT NEXT_WR_SET REGION_OPENED CQ_EVENT_TAKEN "

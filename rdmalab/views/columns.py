@@ -30,6 +30,11 @@ class Meaning(Enum):
     PLANNED = auto()
 
 
+def loud(count: int) -> Meaning:
+    """The meaning of a number that is good only at 0."""
+    return Meaning.ATTENTION if count else Meaning.DIM
+
+
 BRIEF, USUAL, ALL = range(3)
 """Ranks of columns: those of a sentence, those of a line, those of a full listing."""
 

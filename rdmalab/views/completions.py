@@ -18,7 +18,7 @@ from rdmalab.spec.states import QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, WCFlags, WCOpcode
 from rdmalab.views import columns, fmt, record_text
-from rdmalab.views.columns import BRIEF, USUAL, Col, Gauge, Meaning, describe, words
+from rdmalab.views.columns import BRIEF, USUAL, Col, Gauge, Meaning, describe, loud, words
 from rdmalab.world.world import World
 
 
@@ -34,19 +34,15 @@ class ChannelRow:
     next: Annotated[str, "the queue whose event is read next; empty: get_cq_event would block"]
 
 
-def _loud(count: int) -> Meaning:
-    return Meaning.ATTENTION if count else Meaning.DIM
-
-
 describe(
     ChannelRow,
     Col("name", Meaning.NAME),
     Col(
         "events",
-        lambda row: _loud(row.events),
+        lambda row: loud(row.events),
         of=lambda row: f"{row.events} event{' waits' if row.events == 1 else 's wait'}",
     ),
-    Col("unacked", lambda row: _loud(row.unacked), "{} unacked"),
+    Col("unacked", lambda row: loud(row.unacked), "{} unacked"),
     Col("cqs", of=lambda row: f"of {row.cqs}" if row.cqs else "no CQ uses it"),
 )
 

@@ -9,7 +9,7 @@ from rdmalab.hca.ah import ah_attr_of
 from rdmalab.session.names import Names
 from rdmalab.spec.limits import LinkLayer, PhysState, PortState
 from rdmalab.views import fmt, record_text
-from rdmalab.views.columns import Col, Meaning, describe
+from rdmalab.views.columns import Col, Meaning, describe, loud
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.world import World
 
@@ -88,10 +88,6 @@ describe(
 )  # fmt: skip
 
 
-def _loud(count: int) -> Meaning:
-    return Meaning.ATTENTION if count else Meaning.DIM
-
-
 def _lids(row: PortRow) -> str:
     return f"{row.link_layer.text} lid {row.lid} lmc {row.lmc}" if row.lid else ""
 
@@ -108,10 +104,8 @@ describe(
     Col("lid", of=_lids),
     Col("mtu", label="mtu {}", of=lambda row: row.active_mtu),
     Col("profile", label="profile {}"),
-    Col("drops", lambda row: _loud(row.drops), "{} dropped"),
-    Col(
-        "events", lambda row: _loud(row.async_events), "{} events", of=lambda row: row.async_events
-    ),
+    Col("drops", lambda row: loud(row.drops), "{} dropped"),
+    Col("events", lambda row: loud(row.async_events), "{} events", of=lambda row: row.async_events),
     Col("bad P_Key", Meaning.ATTENTION, "{} bad P_Key", of=lambda row: row.bad_pkey_cntr or None),
     Col("bad Q_Key", Meaning.ATTENTION, "{} bad Q_Key", of=lambda row: row.qkey_viol_cntr or None),
 )

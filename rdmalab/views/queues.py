@@ -127,11 +127,6 @@ def _timeout_ns(hca: "Hca", qp: QueuePair) -> int | None:
     return answer_ns(qp.attr.timeout or 0, device.timer_tick_ns, device.ack_timeout_factor)
 
 
-def _path_mtu(qp: QueuePair) -> int:
-    mtu = int(qp.attr.path_mtu or 0)
-    return MTU(mtu).octets if mtu in tuple(MTU) else mtu
-
-
 def _path(qp: QueuePair) -> Path | None:
     return qp.path if qp.transport.connected else None
 
@@ -186,7 +181,7 @@ _FACTS: dict[str, Callable[[_Seen], Any]] = {
     "rnr_retries_left": lambda it: (it.qp.attr.rnr_retry or 0) - it.qp.comp.rnr_retried,
     "rnr_timer": lambda it: it.timer(it.qp.comp.rnr_until_ns),
     "ack_timer": lambda it: it.timer(_ack_due(it.qp)),
-    "path_mtu": lambda it: _path_mtu(it.qp),
+    "path_mtu": lambda it: MTU.in_bytes(it.qp.attr.path_mtu or 0),
     "timeout_ns": lambda it: _timeout_ns(it.hca, it.qp),
     "min_rnr_timer_ns": lambda it: RNR_NS[(it.qp.attr.min_rnr_timer or 0) & 0x1F],
     "qp_access_flags": lambda it: Access(it.qp.attr.qp_access_flags or 0),

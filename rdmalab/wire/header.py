@@ -77,6 +77,10 @@ class Header:
         folded = int.from_bytes(octets, "big")
         return cls(*[folded >> shift & mask for shift, mask in cls.SHIFTS])
 
+    def described(self) -> tuple[str, list[tuple[str, int | bytes]]]:
+        """Its name, with its fields and their values in the order of the wire."""
+        return type(self).__name__, [(name, int(getattr(self, name))) for name, _, _ in self.FIELDS]
+
     @classmethod
     def layout(cls) -> tuple[Field, ...]:
         """All fields in the order of the wire."""

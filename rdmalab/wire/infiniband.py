@@ -76,10 +76,7 @@ def grh_octets(packet: Packet) -> bytes:
 
 def describe(packet: Packet) -> Described:
     """Each layer's name with its fields and values, from LRH to VCRC."""
-    described: Described = [
-        (type(layer).__name__, [(name, int(getattr(layer, name))) for name, _, _ in layer.layout()])
-        for layer in layers(packet)
-    ]
+    described: Described = [layer.described() for layer in layers(packet)]
     if packet.payload:
         described.append(("payload", [("payload", packet.payload)]))
     octets = encode(packet)

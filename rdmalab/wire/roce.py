@@ -104,10 +104,7 @@ def ip_header(packet: Packet, identification: int = IDENTIFICATION) -> bytes:
 
 def describe(packet: Packet, identification: int = IDENTIFICATION) -> Described:
     """Each layer's name with its fields and values, from Ethernet to ICRC."""
-    described: Described = [
-        (type(layer).__name__, [(name, int(getattr(layer, name))) for name, _, _ in layer.layout()])
-        for layer in layers(packet, identification)
-    ]
+    described: Described = [layer.described() for layer in layers(packet, identification)]
     if packet.payload:
         described.append(("payload", [("payload", packet.payload)]))
     icrc = int.from_bytes(encode(packet, identification)[-ICRC_LENGTH:], "little")

@@ -337,15 +337,6 @@ def _write(file: str, octets: bytes, may_replace: disk.Recognise, kind: str) -> 
     """
     try:
         return disk.write(file, octets, may_replace)
-    except disk.FileExistsAsOther:
-        wrong, hint = f"{file} exists and is not a {kind}", "choose another name"
-        raise NotUnderstood(wrong, hint=hint, argument="file") from None
     except (OSError, ValueError) as wrong:
-        raise NotUnderstood(_complaint(file, wrong), hint=_WAY_OUT, argument="file") from None
-
-
-def _complaint(file: str, wrong: OSError | ValueError) -> str:
-    if not file:
-        return "the file has no name"
-    reason = wrong.strerror if isinstance(wrong, OSError) else "no such path"
-    return f"{file} cannot be written: {reason or wrong}"
+        message, way_out = disk.complaint(file, wrong, kind)
+        raise NotUnderstood(message, hint=way_out or _WAY_OUT, argument="file") from None

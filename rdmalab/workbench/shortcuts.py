@@ -13,26 +13,28 @@ from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import ATTRIBUTES, BRING_UP, BRING_UP_MOVES, MOVES, MTU, Attr, QPType
 from rdmalab.spec.transports import TRANSPORTS
+from rdmalab.spec.usual import USUAL
 from rdmalab.verbs.nouns import Qp
 from rdmalab.workbench.port import LAYERS
 
 _ALL_RIGHTS = Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ | Access.REMOTE_ATOMIC
+_MTU = MTU(USUAL["path_mtu"])
 _ACCESS = "|".join(flag.name or "" for flag in _ALL_RIGHTS)
 
 
 @dataclass(slots=True)
 class ConnectOptions:
-    """The attributes of a connected pair; the defaults are those of the bring-up document."""
+    """The attributes of a connected pair; the defaults are the usual values."""
 
-    path_mtu: Annotated[MTU, MTU_IN_BYTES, Alias("mtu")] = MTU.B512
-    timeout: int = 14
-    retry_cnt: int = 7
-    rnr_retry: int = 7
-    min_rnr_timer: int = 12
-    max_rd_atomic: int = 1
-    max_dest_rd_atomic: int = 1
-    psn: int = 0
-    qkey: int = 0x11111111
+    path_mtu: Annotated[MTU, MTU_IN_BYTES, Alias("mtu")] = _MTU
+    timeout: int = USUAL["timeout"]
+    retry_cnt: int = USUAL["retry_cnt"]
+    rnr_retry: int = USUAL["rnr_retry"]
+    min_rnr_timer: int = USUAL["min_rnr_timer"]
+    max_rd_atomic: int = USUAL["max_rd_atomic"]
+    max_dest_rd_atomic: int = USUAL["max_dest_rd_atomic"]
+    psn: int = USUAL["sq_psn"]
+    qkey: int = USUAL["qkey"]
     qp_access_flags: Access = _ALL_RIGHTS & ~Access.LOCAL_WRITE
 
 
@@ -240,11 +242,6 @@ def _bring_up(a: End, b: End, chosen: ConnectOptions) -> list[str]:
     return [line for both in pairs for line in both]
 
 
-def _mtu(code: int) -> int:
-    """The path_mtu argument: bytes, or the number if it is not an MTU."""
-    return MTU(code).octets if code in tuple(MTU) else code
-
-
 def _flags(bits: int) -> str:
     """The qp_access_flags argument: names, or the number if a bit has none."""
     named = [flag.name or "" for flag in Access if flag & bits]
@@ -274,7 +271,7 @@ def _required_attributes(peer: str, chosen: ConnectOptions) -> dict[str, str]:
         "port_num": "1",
         "qp_access_flags": _flags(int(chosen.qp_access_flags)),
         "qkey": hex(chosen.qkey),
-        "path_mtu": str(_mtu(chosen.path_mtu)),
+        "path_mtu": str(MTU.in_bytes(chosen.path_mtu)),
         "dest_qp_num": peer,
         "rq_psn": str(chosen.psn),
         "max_dest_rd_atomic": str(chosen.max_dest_rd_atomic),

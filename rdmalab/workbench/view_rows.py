@@ -72,12 +72,11 @@ def time_view(request: ViewRequest) -> View:
 def events_view(request: ViewRequest) -> View:
     """Asynchronous events that are pending, or were read and not acknowledged."""
     session = request.session
-    nodes = [request.thing.node] if request.thing else list(session.world.nodes)
     rows = [
         AsyncRow(
             name, event, _subject(session, name, event, number), EVENTS[event].text, taken=taken
         )
-        for name in nodes
+        for name in _nodes(request)
         for taken, found in _reported(session.world.nodes[name])
         for event, number in found
     ]
@@ -111,16 +110,13 @@ _HEX_BYTES = 128
 # --------------------------------------------------------------------------- everything in brief
 def overview(request: ViewRequest) -> View:
     """The view of `show` without a topic: objects, the link, and three planned events."""
-    session = request.session
-    world, names = session.world, session.names
-    qps = [queues.qp_row(world, names, thing) for thing in request.things(Noun.QP)]
-    cqs = [completions.cq_row(world, names, thing) for thing in request.things(Noun.CQ)]
-    mrs = [memory.mr_row(world, names, thing) for thing in request.things(Noun.MR)]
-    title = f"event {world.event} at {fmt.clock(world.now_ns)}"
-    hint = "" if qps or cqs or mrs else f"no objects yet: {BEGIN}"
-    soon = planned.planned_rows(world, names)[:3]
+    world, names = request.session.world, request.session.names
+    first = [row for noun in (Noun.QP, Noun.CQ, Noun.MR) for row in _rows_of(request, noun)]
     others = [row for noun in _PLAIN if noun is not Noun.PD for row in _rows_of(request, noun)]
-    return View(title, [*qps, *cqs, *mrs, *others, ports.link_row(world, names), *soon], hint)
+    title = f"event {world.event} at {fmt.clock(world.now_ns)}"
+    soon = planned.planned_rows(world, names)[:3]
+    rows = [*first, *others, ports.link_row(world, names), *soon]
+    return View(title, rows, if_empty(first, f"no objects yet: {BEGIN}"))
 
 
 def _node(request: ViewRequest) -> View:
@@ -134,13 +130,9 @@ def _node(request: ViewRequest) -> View:
 def _qp(request: ViewRequest) -> View:
     session = request.session
     if request.thing is None or request.thing.noun is not Noun.QP:
-        found = request.things(Noun.QP)
-        rows = [queues.qp_row(session.world, session.names, thing) for thing in found]
-        return View(
-            "queue pairs",
-            [*rows, *_needs(request, found)],
-            if_empty(rows, f"no queue pair: {BEGIN}"),
-        )
+        rows = _rows_of(request, Noun.QP)
+        needs = _needs(request, request.things(Noun.QP))
+        return View("queue pairs", [*rows, *needs], if_empty(rows, f"no queue pair: {BEGIN}"))
     thing = request.thing
     row = queues.qp_row(session.world, session.names, thing)
     diagram = states.diagram_row(session.world, thing)
@@ -184,7 +176,7 @@ def _cq(request: ViewRequest) -> View:
 def _mr(request: ViewRequest) -> View:
     world, names = request.session.world, request.session.names
     if request.thing is None or request.thing.noun is not Noun.MR:
-        rows = [memory.mr_row(world, names, thing) for thing in request.things(Noun.MR)]
+        rows = _rows_of(request, Noun.MR)
         return View("memory regions", rows, if_empty(rows, f"no memory region: {BEGIN}"))
     thing = request.thing
     row = memory.mr_row(world, names, thing)
@@ -298,7 +290,7 @@ def _packet(request: ViewRequest) -> View:
 
 def _counters(request: ViewRequest) -> View:
     world = request.session.world
-    nodes = [request.thing.node] if request.thing else list(world.nodes)
+    nodes = _nodes(request)
     rows: list[object] = [counters.counters_row(world, name) for name in nodes]
     return View("counters", rows + [row for n in nodes for row in counters.drop_rows(world, n)])
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 LATENCY_NS = 1_000
 RATE_BPS = 100_000_000_000
 MTU_BYTES = 4096
+LINK_DOWN = "the link is down"
+"""The reason of a loss while the cable carries nothing."""
 _BYTE_NS = 8 * 1_000_000_000  # at one bit per second
 
 
@@ -42,7 +44,7 @@ class Cable:
     def carry(self, transit: "Transit") -> None:
         """Apply the faults to a packet; they write their effects into `transit`."""
         if not self.up:
-            transit.lost = "the link is down"
+            transit.lost = LINK_DOWN
             return
         # Every fault counts every packet, also those that another fault takes away.
         for fault in [fault for fault in self.faults if fault.match.hits(transit)]:

@@ -11,7 +11,7 @@ from rdmalab.wire.headers import Ethernet
 from rdmalab.wire.links import decode, is_infiniband
 from rdmalab.wire.packet import Flow, LidFlow, Packet, is_multicast
 from rdmalab.wire.roce import Malformed
-from rdmalab.world.cable import LATENCY_NS, MTU_BYTES, RATE_BPS, Cable
+from rdmalab.world.cable import LATENCY_NS, LINK_DOWN, MTU_BYTES, RATE_BPS, Cable
 from rdmalab.world.event_queue import Door, EventQueue
 from rdmalab.world.faults import Fault, TimedFault
 from rdmalab.world.trace import Trace
@@ -151,7 +151,7 @@ class Network:
         packet, trouble = _read(octets, port.link_layer(self.nodes[target]))
         trace.record(Kind.PACKET_INJECTED, source, 0, packet, Injection(target, octets))
         if not cable.up:
-            trace.record(Kind.PACKET_LOST, source, 0, packet, "the link is down")
+            trace.record(Kind.PACKET_LOST, source, 0, packet, LINK_DOWN)
             return
         frame = Frame(octets)
         arrival = _injected(self.nodes[target], packet, octets, trouble)
@@ -248,14 +248,17 @@ def _injected(hca: Hca, packet: Packet | Frame, octets: bytes, trouble: str) -> 
     """The arrival at a port: InfiniBand has packets only, on Ethernet flow rules see any frame."""
     if hca.lids:
         return (packet, trouble) if trouble else packet
-    whole = len(octets) >= Ethernet.LENGTH
-    return Frame(octets) if whole else (packet, "malformed: too-short")
+    return _frame(octets, packet)
+
+
+def _frame(octets: bytes, packet: Packet | Frame) -> Arrival:
+    """The arrival of bytes as a frame; of the packet, malformed, if they are too few for one."""
+    return Frame(octets) if len(octets) >= Ethernet.LENGTH else (packet, "malformed: too-short")
 
 
 def _as_read(transit: Transit) -> Arrival:
     """Bytes that a fault has touched, as the other end reads them."""
     if isinstance(transit.packet, Frame):
-        whole = len(transit.frame) >= Ethernet.LENGTH
-        return Frame(transit.frame) if whole else (transit.packet, "malformed: too-short")
+        return _frame(transit.frame, transit.packet)
     read = transit.read()
     return read if isinstance(read, Packet) else (transit.packet, f"malformed: {read}")

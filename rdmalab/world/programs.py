@@ -14,6 +14,7 @@ from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.program import Line
 from rdmalab.hca import async_events
 from rdmalab.hca.device import Hca
+from rdmalab.hca.errors import errno_text
 from rdmalab.spec.programs import BLOCKING, FREE, WORK_VERBS, ProgramState
 from rdmalab.spec.records import Kind
 from rdmalab.spec.rules import errno_name
@@ -182,7 +183,7 @@ def _verb(world: Host, program: Program, line: Line) -> None:
     if carried.blocks:
         _block(world, program, carried)
     elif carried.refusal is not None:
-        _fail(world, program, _answer(carried.refusal))
+        _fail(world, program, errno_text(carried.refusal))
     else:
         _go_on(world, program)
 
@@ -191,7 +192,7 @@ def _try(world: Host, program: Program, line: Line) -> None:
     carried = _carry_out(world, line)
     answer = carried.refusal.errno if carried.refusal else 0
     if line.amount and answer != line.amount:
-        text = _answer(carried.refusal) if carried.refusal else "it succeeded"
+        text = errno_text(carried.refusal) if carried.refusal else "it succeeded"
         _fail(world, program, f"{errno_name(line.amount)} was expected; {text}")
     else:
         _go_on(world, program)
@@ -200,7 +201,7 @@ def _try(world: Host, program: Program, line: Line) -> None:
 def _poll(world: Host, program: Program, line: Line) -> None:
     carried = _carry_out(world, line)
     if carried.refusal is not None:
-        _fail(world, program, _answer(carried.refusal))
+        _fail(world, program, errno_text(carried.refusal))
         return
     enough = carried.value if line.question is None else _holds(world, line.question)
     if enough:
@@ -247,10 +248,6 @@ def _holds(world: Host, question: Node | None) -> bool:
     assert world.programs.holds is not None
     assert question is not None
     return world.programs.holds(question)
-
-
-def _answer(refusal: Refused) -> str:
-    return f"{errno_name(refusal.errno)}: {refusal.message}"
 
 
 # --------------------------------------------------------------------------- what becomes of it

@@ -38,9 +38,7 @@ class World:
     ) -> None:
         self.trace = trace or Trace()
         self.seed = seed
-        self.destroyed_by_fault: list[
-            Thing
-        ] = []  # destroyed by accidents, their names not yet retired
+        self.destroyed_by_fault: list[Thing] = []  # their names are not yet retired
         self.agenda = EventQueue(self.trace)
         self.programs = Programs()
         self.nodes: dict[str, Hca] = {}

@@ -9,7 +9,9 @@ from tests.each import each
     [
         ("ENOMEM", "12", True), ("12", "ENOMEM", True), ("enomem", "ENOMEM", True),
         ("0x10", "16", True), ("IBV_WC_SUCCESS", "SUCCESS", True), ("success ", "SUCCESS", True),
-        ("IBV_QPS_ERR", "ERR", True), ("rnr-infinite", "rnr-infinite", True),
+        ("IBV_QPS_ERR", "ERR", True), ("IBV_ACCESS_REMOTE_WRITE", "REMOTE_WRITE", True),
+        ("IBV_MIG_ARMED", "ARMED", True), ("ibv_send_fence", "FENCE", True),
+        ("rnr-infinite", "rnr-infinite", True),
         ('"hello"', "hello", True),
         ("", "", False), (" ", "0", False), ("16.0", "16", True), ("SUCCES", "SUCCESS", False),
         ("EINVAL", "ENOMEM", False), ("-1", "1", False),

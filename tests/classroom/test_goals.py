@@ -89,7 +89,7 @@ def test_ever_never_and_always_agree(lines: list[str], question: str) -> None:
 def test_a_goal_over_time_whose_name_is_bound_to_nothing_is_not_met() -> None:
     task = "  - {id: a, points: 1, bind: {q: A.cq0.last.qp}, goal: [never: '%{q}.state == ERR']}\n"
     nothing, sent = (graded(text_of(task), *lines).results[0] for lines in ((), WELL))
-    assert nothing.wrong == ["%{q}.state == ERR: %{q} names nothing in this world"]
+    assert nothing.wrong == ["A.cq0.last.qp.state == ERR: there is no A.cq0.last.qp yet"]
     assert (nothing.passed, sent.passed) == (False, True)
 
 
@@ -100,4 +100,4 @@ def test_a_name_is_bound_in_the_finished_world() -> None:
     )
     first, other = graded(text_of(tasks), *WELL).results
     assert first.passed
-    assert other.wrong == ["%{q}.state == RTS: %{q} names nothing in this world"]
+    assert other.wrong == ["A.cq7.last.qp.state == RTS: there is no A.cq7.last.qp yet"]

@@ -164,6 +164,6 @@ def test_save_writes_a_lab_at_the_prompt(tmp_path: Path, monkeypatch: pytest.Mon
     assert main(["lab", "check", "mine.lab.yaml", "--students", "1"]) == Exit.WELL
     assert "edit it" in " ".join(prompt.ask("save mine.lab.yaml"))  # a lab may be replaced
     Path("notes.lab.yaml").write_text("mine\n")
-    assert "exists and is no lab" in " ".join(prompt.ask("save notes.lab.yaml"))
+    assert "exists and is not a lab" in " ".join(prompt.ask("save notes.lab.yaml"))
     empty = Prompt("use rc_pair")
     assert "no request was posted" in " ".join(empty.ask("save other.lab.yaml"))

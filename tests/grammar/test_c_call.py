@@ -12,7 +12,7 @@ LINES = {
         "modify_qp A.qp0 state=INIT qp_access_flags=REMOTE_WRITE pkey_index=0 port_num=1",
     "if (ibv_modify_qp(B_qp1, &attr, IBV_QP_STATE|IBV_QP_AV|IBV_QP_PATH_MTU|IBV_QP_DEST_QPN"
     "|IBV_QP_RQ_PSN|IBV_QP_MAX_DEST_RD_ATOMIC|IBV_QP_MIN_RNR_TIMER))":
-        "modify_qp B.qp1 state=RTR path_mtu=1024 rq_psn=0 dest_qp_num=A.qp0 ah=A "
+        "modify_qp B.qp1 state=RTR path_mtu=512 rq_psn=0 dest_qp_num=A.qp0 ah=A "
         "max_dest_rd_atomic=1 min_rnr_timer=12",
     "ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_SQ_PSN)":
         "modify_qp A.qp0 state=RTS sq_psn=0 timeout=14",

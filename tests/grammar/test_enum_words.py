@@ -20,6 +20,8 @@ from rdmalab.grammar.enum_words import (
 from rdmalab.lab import Lab
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.flows import FlowType
+from rdmalab.spec.limits import PhysState
 from rdmalab.spec.states import MTU, Attr, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WCOpcode, WROpcode
@@ -38,6 +40,8 @@ MTUS = EnumKind(MTU, tuple((str(m.octets), int(m)) for m in MTU))
         ("IBV_WC_WR_FLUSH_ERR", WCStatus.WR_FLUSH_ERR),
         ("IBV_WC_RECV_RDMA_WITH_IMM", WCOpcode.RECV_RDMA_WITH_IMM),
         ("IBV_QPS_RTS", QPState.RTS),
+        ("IBV_FLOW_ATTR_ALL_DEFAULT", FlowType.ALL_DEFAULT),
+        ("IB_PORT_PHYS_STATE_LINK_UP", PhysState.LINK_UP),
         ("IBV_ACCESS_REMOTE_WRITE", Access.REMOTE_WRITE),
         ("IBV_SEND_SIGNALED", SendFlags.SIGNALED),
         ("IBV_QP_EN_SQD_ASYNC_NOTIFY", Attr.EN_SQD_ASYNC_NOTIFY),

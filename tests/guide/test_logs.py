@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rdmalab.command import NotUnderstood
-from rdmalab.guide.entry import full_name
 from rdmalab.guide.explain import explain
 from rdmalab.guide.logs import read
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
+from rdmalab.spec.c_names import full_name
 from rdmalab.spec.connections import CmEvent
 from rdmalab.spec.statuses import STATUS, WCStatus
 from tests.each import chance_of, drawn_numbers, each

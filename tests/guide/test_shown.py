@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from rdmalab.guide.entry import full_name
 from rdmalab.guide.explain import entries, explain
 from rdmalab.guide.sentences import shown
 from rdmalab.scenario.files import SUFFIX
 from rdmalab.scenario.loader import load
 from rdmalab.spec import absent
+from rdmalab.spec.c_names import full_name
 from rdmalab.spec.statuses import STATUS, Side, WCStatus
 from rdmalab.vocabulary import VOCABULARY
 from tests.each import each

@@ -7,10 +7,10 @@ import pytest
 
 from rdmalab.command import RecordKind
 from rdmalab.guide import structs
-from rdmalab.guide.entry import PREFIX
 from rdmalab.guide.explain import explain, lookup
 from rdmalab.guide.structs import ENUMS, structs_of
 from rdmalab.hca.wr import SendWR
+from rdmalab.spec.c_names import PREFIX
 from rdmalab.spec.states import MTU
 from rdmalab.vocabulary import VOCABULARY
 from tests.each import each

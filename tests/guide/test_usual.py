@@ -11,12 +11,12 @@ import pytest
 
 from rdmalab import spec
 from rdmalab.guide import parts
-from rdmalab.guide.entry import PREFIX, full_name
 from rdmalab.guide.explain import entries, explain, lookup
 from rdmalab.guide.sentences import NOTHING, read
 from rdmalab.guide.usual import kind_of
 from rdmalab.spec import absent
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
+from rdmalab.spec.c_names import PREFIX, full_name
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import REFUSALS, Syndrome
 from rdmalab.spec.states import ATTRIBUTES, STATES, QPState

@@ -1,9 +1,6 @@
 import pytest
 
 from rdmalab.command import Noun
-from rdmalab.repair.modify import USUAL
-from rdmalab.spec.access import Access
-from rdmalab.spec.states import ATTRIBUTES
 from tests.shell.prompts import TRANSCRIPTS, Prompt, sections
 from tests.shell.test_error_text import RESET, SETUPS
 
@@ -173,12 +170,6 @@ def test_a_line_that_would_change_nothing_is_not_offered(pair: str, line: str) -
 def test_what_the_move_takes_is_still_offered(pair: str, line: str, kept: str) -> None:
     printed = Prompt(pair, width=200).ask(f"modify_qp A.qp0 {line}")
     assert f"  try: modify_qp A.qp0 {kept}" in printed
-
-
-def test_usual_values_lie_in_their_ranges() -> None:
-    assert USUAL["qp_access_flags"] in Access.__members__
-    for name, value in USUAL.items() - {("qp_access_flags", USUAL["qp_access_flags"])}:
-        assert ATTRIBUTES[name].low <= int(value), name
 
 
 UD = "post_send A.qp0 opcode=SEND sg=A.mr0[0:8]"

@@ -79,7 +79,7 @@ def test_the_next_line_can_be_taken_until_only_answers_are_left(state: Path) -> 
     prompt = Prompt("tour", width=200)
     taken = []
     for answer in ("answer no-receive 2", "answer cause rnr-infinite", ""):
-        while line := next_line(exercise(prompt)):
+        while exercise(prompt).open_task and (line := next_line(exercise(prompt))):
             taken.append(line)
             typed(prompt, line)
         typed(prompt, answer)
@@ -87,6 +87,7 @@ def test_the_next_line_can_be_taken_until_only_answers_are_left(state: Path) -> 
     shown.insert(shown.index("goto @before"), "why A.qp0.wr[2]")
     assert taken == shown
     assert exercise(prompt).open_task is None
+    assert next_line(exercise(prompt)) == "load labs/by-hand"  # it leads on
 
 
 def test_a_line_that_was_refused_is_offered_when_its_turn_comes(state: Path) -> None:

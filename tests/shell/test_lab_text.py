@@ -142,6 +142,42 @@ def test_a_refused_call_is_no_failure_any_more_after_one_that_succeeds(talk: Pro
     assert marks(talk) == "✓attributes ✗up ·hello ?back"
 
 
+def test_words_about_a_refused_call_do_not_return_after_lines_that_were_accepted(
+    talk: Prompt,
+) -> None:
+    assert typed(talk, SEND).endswith("→ up: Sends are posted in RTS. In which state is A.qp0?")
+    assert "→ up: B is not in RTR" in typed(talk, *A_UP, SEND.replace("wr_id=1", "wr_id=2"), "run")
+    b_up = [
+        line.replace("A.qp0", "B.qp0")
+        .replace("ah=B", "ah=A")
+        .replace("=B.qp0 rq_psn=0", "=A.qp0 rq_psn=5")
+        for line in A_UP
+    ]
+    again = ("modify_qp A.qp0 state=RESET", *A_UP, *b_up, "post_recv B.qp0 sg=B.mr0[0:64]")
+    answer = typed(talk, *again, "post_send A.qp0 wr_id=3 opcode=SEND sg=A.mr0[0:8]", "run")
+    assert "A.qp0 received ACK psn=5 from B" in answer
+    assert "Sends are posted in RTS" not in answer
+
+
+def test_a_goal_about_what_does_not_exist_yet_says_what_it_is_about(talk: Prompt) -> None:
+    answer = typed(talk, "answer 2", "task")
+    assert "not yet: A.cq0.last.qp.state == RTS: there is no A.cq0.last.qp yet" in answer
+    assert "%{" not in answer
+
+
+def test_a_goal_about_a_queue_pair_of_the_work_is_not_called_met_before_it_is(talk: Prompt) -> None:
+    page = typed(talk, "answer 2", *A_UP, SEND, "run", "task up")  # A.qp0 is in ERR
+    assert "not yet: A.qp0.state == RTS: A.qp0.state = ERR" in page
+    assert "state == RTS" not in "".join(row for row in page.splitlines() if "met:" in row)
+
+
+def test_a_goal_that_no_later_event_can_meet_is_not_called_open(talk: Prompt) -> None:
+    page = typed(talk, "answer 2", *A_UP, SEND, "run", "task hello")
+    lost = "never A.cq0.total(status=SUCCESS) < A.cq0.total: true at event "
+    assert f"  not met any more: {lost}" in page
+    assert 'not yet: B.mr0[0:5] == "hello"' in page
+
+
 def test_the_tour_says_how_an_answer_in_words_is_typed() -> None:
     prompt = Prompt("load tour", width=200)
     assert "type: answer TEXT" in typed(prompt, "task cause")

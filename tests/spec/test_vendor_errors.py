@@ -3,8 +3,8 @@
 import pytest
 
 from rdmalab.guide import logs
-from rdmalab.guide.entry import full_name
 from rdmalab.lab import Lab
+from rdmalab.spec.c_names import full_name
 from rdmalab.spec.profiles import MLX5, PROFILES, STRICT
 from rdmalab.spec.statuses import STATUS, WCStatus
 from rdmalab.spec.vendor_errors import CONNECTX, CONNECTX_CODES, LKEY, LOCAL_WRITE, RANGE, SEEN_WITH

@@ -44,6 +44,15 @@ ONCE = {
         r"\btarget_of\([\w.]*path\.flow\)",
         (RELATIONS,),
     ),
+    "the prefix of an enum in C: spec.c_names has it": (
+        r"\"(IBV_(QPS|QPT|ACCESS|MIG|SRQT|QP_EX_WITH|WC_EX_WITH)_|RDMA_CM_EVENT_)\"",
+        (SPEC,),
+    ),
+    "the bytes of an MTU code: MTU has in_bytes": (r"octets if \w+ in tuple\(\w+\)", (SPEC,)),
+    "what a move of modify_qp takes in words: guide.states has move_words": (
+        r"may set \{takes\}",
+        (PACKAGE / "guide" / "states.py",),
+    ),
     "the first free name: session.names has first_free": (
         r"next\([^\n]*is_free\(",
         (PACKAGE / "session" / "names.py",),

@@ -68,6 +68,31 @@ async def test_what_the_face_did_first_comes_back_too(
         assert digest(traces[0]) == digest(traces[1])
 
 
+async def test_at_the_end_tab_takes_what_leads_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RDMALAB_STATE", str(tmp_path))
+    model, lines = AppModel(), list[Line]()
+    await model.evaluate("load rc/send", lines.append, pause)
+    while model.is_walking:
+        await model.evaluate("next", lines.append, pause)
+    assert model.offered == model.note_command(1) == "load posting/later"  # as in paths.yaml
+    await model.evaluate("tour", lines.append, pause)
+    for _ in range(40):  # the tour as its hints have it
+        line = model.offered or {7: "b", 8: "answer rnr-infinite"}[_open(model)]
+        if line.startswith("load "):
+            break
+        await model.evaluate(line, lines.append, pause)
+    assert model.offered == "load labs/by-hand"
+
+
+def _open(model: AppModel) -> int:
+    """The number of the open task."""
+    assert model.exercise is not None
+    done = [result.passed for result in model.exercise.latest.results]
+    return done.index(False) + 1
+
+
 async def test_tab_takes_the_line_of_the_open_task_or_what_comes_in_a_lesson(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,6 +62,23 @@ def test_no_two_kinds_of_record_have_the_same_caption() -> None:
     assert [names for names in kinds.values() if len(names) > 1] == []
 
 
+def test_a_completion_that_is_polled_is_shown_as_its_request_ended() -> None:
+    lab = lab_after(*WRONG_KEY, "until A.qp0.state == ERR", "poll_cq A.cq0")
+    assert now(lab) == (Meaning.FAILED, "A.cq0 returned wr7 REM_ACCESS_ERR")
+    lab.do("poll_cq A.cq0")
+    assert now(lab) == (Meaning.FLUSHED, "A.cq0 returned wr8 WR_FLUSH_ERR")
+    sent = "post_send A.qp0 opcode=SEND sg=A.mr0[0:5] flags=SIGNALED"
+    well = lab_after("use rc_pair", "post_recv B.qp0 sg=B.mr0[0:5]", sent, "run", "poll_cq A.cq0")
+    assert now(well).meaning is Meaning.OK
+
+
+def test_a_move_without_several_attributes_is_refused_in_a_sentence() -> None:
+    lab = lab_after("use rc_pair", "modify_qp A.qp0 state=RESET", "modify_qp A.qp0 state=INIT")
+    lacking = "qp_access_flags pkey_index port_num"
+    wrong = f"A refused modify_qp with EINVAL: this transition also needs {lacking}"
+    assert now(lab) == (Meaning.REFUSED, wrong)
+
+
 def test_a_wrong_rkey_is_named_by_the_caption_of_the_refusal() -> None:
     lab = lab_after(*WRONG_KEY, "until A.qp0.state == ERR")
     answer = all_of(lab)

@@ -156,6 +156,13 @@ class Connections:
         theirs = [each for each in self.ids.values() if each.program is program]
         return [_written(each.source) for each in theirs if each.state is State.LISTENING]
 
+    def open_requests(self, program: Program) -> list[str]:
+        """A sentence on each connect request that a program has read or not, and not answered."""
+        asked = [each for each in self.ids.values()
+                 if each.program is program and each.state is State.REQUESTED]  # fmt: skip
+        return [f"has neither accepted nor rejected the request of {each.peer.program.name} on "
+                f"{each.peer.node}" for each in asked if each.peer is not None]  # fmt: skip
+
     def _ask(self, id_: Id, listener: Id, node: str, data: bytes) -> None:
         made = self.new(listener.program, listener.channel, id_.space)
         made.node, made.source = node, self.at(node, listener.source["port"])

@@ -9,6 +9,8 @@ from rdmalab.compat.c.source_lines import Caller, Sites, thread_name
 
 EMPTY_POLLS = 2
 """Number of empty polls in a row after which the program waits for the lab."""
+DESTROYS_ID = "rdma_destroy_id"
+"""The call in which a program waits until the events of an id are acknowledged."""
 Handle = tuple[str, Noun, int]
 
 

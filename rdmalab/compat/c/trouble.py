@@ -1,13 +1,14 @@
 """Reports while programs still run: why something failed, or will never end."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from errno import errorcode
+from itertools import islice
 
 from rdmalab.command import NotUnderstood, Noun, Refused
 from rdmalab.compat.c.calls import Calls
 from rdmalab.compat.c.connections import Connections
-from rdmalab.compat.c.program import Program
+from rdmalab.compat.c.program import DESTROYS_ID, Program
 from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.report.report import Report
 from rdmalab.grammar.expressions import parse_expression
@@ -20,7 +21,9 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 
 _WIDTH = 100
+_UNACKED = "has read an event of this id, and not called rdma_ack_cm_event"
 _MOST_QUESTIONS = 4
+_MOST_RECORDS = 10_000  # of the log, in which the last call of a program is sought
 
 Tell = Callable[[str], None]
 
@@ -118,12 +121,11 @@ class Trouble:
         """Nothing will come of the waiting of all programs."""
         if self.stuck:
             return
-        self.stuck, self.found, self.hang = True, True, sentence
+        reasons = [f"{program.name} {reason}" for program in self.calls.programs
+                   for reason in self._reasons(program)]  # fmt: skip
+        self.stuck, self.found, self.hang = True, True, "; ".join([sentence, *reasons])
         self.tell(f"rdmalab: {sentence}")
-        for program in self.calls.programs:
-            at = [f"listens at {address}" for address in self.hosts.listening(program)]
-            text = ", ".join([_waits(program), *at])
-            self.tell(f"  {program.name} on {program.node or 'A and B'}: {text}")
+        self._tell_places()
         for refused in self.hosts.refused:
             self.tell(f"  {refused}")
         self._keep_waits()
@@ -135,6 +137,42 @@ class Trouble:
             return
         for question in questions:
             self._asked(question)
+
+    def overdue(self) -> None:
+        """The time is over: tell where each program is. Who reads memory asks the lab nothing."""
+        if not self.stuck:
+            self._tell_places()
+
+    def _tell_places(self) -> None:
+        for program in self.calls.programs:
+            at = [f"listens at {address}" for address in self.hosts.listening(program)]
+            at += self._reasons(program)
+            last = () if program.empty_polls or program.blocks else self._last(program)
+            text = ", ".join([_waits(program), *at, *last])
+            self.tell(f"  {program.name} on {program.node or 'A and B'}: {text}")
+
+    def _reasons(self, program: Program) -> list[str]:
+        """Sentences on the duties to rdma_cm that a program has left undone."""
+        unacked = any(word == DESTROYS_ID for word, _, _ in program.blocks.values())
+        return [*self.hosts.open_requests(program), *[_UNACKED] * unacked]
+
+    def _last(self, program: Program) -> Iterator[str]:
+        """The last call of a program, and the bytes that came last to the memory of its node."""
+        calls = self.calls
+        newest = list(islice(reversed(calls.world.trace.records), _MOST_RECORDS))
+        for record in newest:
+            caller = calls.callers.get(rec.event_of(record))
+            if rec.kind_of(record) is Kind.CALLED and caller and caller.program == program.name:
+                at = f" at {caller.line}" if caller.line else ""
+                yield f"its last call was {rec.verb_of(record)}{at}"
+                break
+        for record in newest:
+            if rec.kind_of(record) is Kind.MEMORY_WRITTEN and rec.node_of(record) == program.node:
+                length, event = fmt.count(rec.length_of(record), "byte"), rec.event_of(record)
+                names, addr = calls.session.names, rec.address_of(record)
+                place = fmt.thing_at(calls.world, names, program.node, addr)
+                yield f"the last {length} came to {place} at {fmt.ev(event)}"
+                break
 
     def outside(self, program: Program, wait: str, others: Mapping[str, int]) -> None:
         """A program waits for another one in a socket, which has ended: its name, with its code."""

@@ -17,6 +17,7 @@ from rdmalab.compat.pyverbs.pyverbs_error import (
     PyverbsRDMAError,
     PyverbsUserError,
 )
+from rdmalab.hca.objects import inc_rkey as next_key
 
 LOG_LEVEL = logging.INFO
 LOG_FORMAT = "[%(levelname)s] %(asctime)s %(filename)s:%(lineno)s: %(message)s"
@@ -40,8 +41,7 @@ def PyverbsRDMAErrno(msg: str, /) -> PyverbsRDMAError:  # noqa: N802  (its name)
 
 def inc_rkey(rkey: int, /) -> int:
     """`ibv_inc_rkey`: the next variant of a key."""
-    key = converted(rkey, UINT32)
-    return key & ~0xFF | key + 1 & 0xFF
+    return next_key(converted(rkey, UINT32))
 
 
 class PyverbsObject:

@@ -9,6 +9,7 @@ from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.struct import Number, Struct, expect, table
 from rdmalab.hca.objects import MemoryWindow
 from rdmalab.spec.access import MWType
+from rdmalab.spec.c_names import full_name
 
 __name__ = "rdmalab.compat.pyverbs.mr"  # the module of pyverbs that has its names
 
@@ -85,5 +86,5 @@ class MW(LabObject[MemoryWindow]):
 
 def mwtype2str(mw_type: int, /) -> str:
     """`IBV_MW_TYPE_1` or `IBV_MW_TYPE_2` for an ibv_mw_type."""
-    names = {int(each): f"IBV_MW_{each.name}" for each in MWType}
+    names = {int(each): full_name(each) for each in MWType}
     return names.get(mw_type, f"Unknown MW type ({mw_type})")

@@ -3,6 +3,7 @@
 from rdmalab.compat.pyverbs.c_types import INT, U32, U64, enum
 from rdmalab.compat.pyverbs.struct import Number, Struct
 from rdmalab.hca.wr import Cqe
+from rdmalab.spec.c_names import full_name
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.statuses import WCStatus
 
@@ -69,7 +70,7 @@ def cqe_flags_to_str(flags: int, /) -> str:
 def create_wc_flags_to_str(flags: int, /) -> str:
     """The IBV_WC_EX_WITH_ names of CqInitAttrEx.wc_flags, each followed by a blank."""
     shown = [each for each in WcEx if each is not WcEx.TM_INFO]
-    return flags_to_str(flags, {int(each): f"IBV_WC_EX_WITH_{each.name}" for each in shown})
+    return flags_to_str(flags, {int(each): full_name(each) for each in shown})
 
 
 class WcTmInfo(Struct):

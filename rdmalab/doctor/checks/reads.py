@@ -40,11 +40,13 @@ def rd_atomic_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Findi
 def _lines(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
     """max_rd_atomic changed in SQD, where that is enough; else both ends reset and connected."""
     name, peer = case.qp_name(qp), case.peer
-    refuses = peer is None or not peer.attr.max_dest_rd_atomic
+    wqe = case.wqe
+    asked = int(key_lookup.asked_of_peer(wqe)[0]) if wqe is not None else 0
+    allowed = int(peer.attr.qp_access_flags or 0) if peer is not None else 0
+    refuses = peer is None or not peer.attr.max_dest_rd_atomic or asked & ~allowed
     if refuses or qp.comp.serial < qp.req.started:
-        return recovery.reconnected(
-            case, qp, wr, {"max_rd_atomic": "1"}, {"max_dest_rd_atomic": "1"}
-        )
+        theirs = {"max_dest_rd_atomic": "1", "qp_access_flags": fmt.flags(allowed | asked, Access)}
+        return recovery.reconnected(case, qp, wr, {"max_rd_atomic": "1"}, theirs)
     lines = [f"modify_qp {name} state=SQD", f"modify_qp {name} state=SQD max_rd_atomic=1",
              f"modify_qp {name} state=RTS"]  # fmt: skip
     lines += [] if case.profile.resumes_after_sqd else [recovery.ring_doorbell(case, qp, wr)]

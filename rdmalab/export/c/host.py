@@ -1,42 +1,22 @@
 """Devices, flow rules, and the memory of the program."""
 
+from collections.abc import Callable
+
 from rdmalab.command import Region
 from rdmalab.export.c.text import TAB, Scope, Text, Verb, structure
 from rdmalab.export.replay.calls import NotExportable
 from rdmalab.export.replay.values import constant, string_lines, variable
 
 
-def _query_device(s: Scope) -> Text:
-    node = variable(s.argument("device").node)
-    return Text(
-        "ibv_query_device", f"ibv_query_device({node}, &attr)", ["struct ibv_device_attr attr;"]
-    )
+def _query(called: str, answer: str, returns: str = "errno") -> Callable[[Scope], Text]:
+    """A query of a device. answer: the declaration of what it fills."""
 
+    def handler(s: Scope) -> Text:
+        port, node = s.argument("port_num"), variable(s.argument("device").node)
+        words = called.format(node, port=1 if port is None else port, index=s.argument("index"))
+        return Text(f"ibv_{s.call.word}", f"ibv_{s.call.word}({words})", [answer], returns=returns)
 
-def _query_device_ex(s: Scope) -> Text:
-    node = variable(s.argument("device").node)
-    given = ["struct ibv_device_attr_ex attr;"]
-    return Text("ibv_query_device_ex", f"ibv_query_device_ex({node}, NULL, &attr)", given)
-
-
-def _query_port(s: Scope) -> Text:
-    node, port = variable(s.argument("device").node), s.argument("port_num")
-    given = ["struct ibv_port_attr attr;"]
-    return Text(
-        "ibv_query_port", f"ibv_query_port({node}, {1 if port is None else port}, &attr)", given
-    )
-
-
-def _query_gid(s: Scope) -> Text:
-    node, port = variable(s.argument("device").node), s.argument("port_num")
-    called = f"ibv_query_gid({node}, {1 if port is None else port}, {s.argument('index')}, &gid)"
-    return Text("ibv_query_gid", called, ["union ibv_gid gid;"], returns="-1")
-
-
-def _query_pkey(s: Scope) -> Text:
-    node, port = variable(s.argument("device").node), s.argument("port_num")
-    called = f"ibv_query_pkey({node}, {1 if port is None else port}, {s.argument('index')}, &pkey)"
-    return Text("ibv_query_pkey", called, ["__be16 pkey;"], returns="-1")
+    return handler
 
 
 _ETH = "ibv_flow_spec_eth"
@@ -121,11 +101,11 @@ def _map_memory(s: Scope) -> None:
 
 VERBS: dict[str, Verb] = {
     "create_flow": Verb(_create_flow),
-    "query_device": Verb(_query_device),
-    "query_device_ex": Verb(_query_device_ex),
-    "query_port": Verb(_query_port),
-    "query_gid": Verb(_query_gid),
-    "query_pkey": Verb(_query_pkey),
+    "query_device": Verb(_query("{}, &attr", "struct ibv_device_attr attr;")),
+    "query_device_ex": Verb(_query("{}, NULL, &attr", "struct ibv_device_attr_ex attr;")),
+    "query_port": Verb(_query("{}, {port}, &attr", "struct ibv_port_attr attr;")),
+    "query_gid": Verb(_query("{}, {port}, {index}, &gid", "union ibv_gid gid;", "-1")),
+    "query_pkey": Verb(_query("{}, {port}, {index}, &pkey", "__be16 pkey;", "-1")),
     "write": Verb(_write),
     "fill": Verb(_fill),
     "poke": Verb(_poke),

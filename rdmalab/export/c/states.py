@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import fields
 
 from rdmalab.export.c.objects import capacity
-from rdmalab.export.c.text import TAB, WIDTH_8, WIDTH_16, Scope, Text, Verb, checked, structure
+from rdmalab.export.c.text import TAB, Scope, Text, Verb, checked, structure
 from rdmalab.export.replay.calls import Bound, NotExportable
-from rdmalab.export.replay.values import constant, number
-from rdmalab.hca.attributes import AhAttr
-from rdmalab.spec.states import ATTRIBUTES, Attr
+from rdmalab.export.replay.values import attribute_width, constant, number
+from rdmalab.hca.attributes import AhAttr, mask_of
+from rdmalab.spec.states import Attr
 
 
 def address(s: Scope, attr: AhAttr, prefix: str) -> list[str]:
@@ -26,12 +26,9 @@ def address(s: Scope, attr: AhAttr, prefix: str) -> list[str]:
 
 def _modify_qp(s: Scope) -> Text:
     qp, attr, mask = s.argument("qp"), s.argument("attr"), s.argument("attr_mask")
-    members: list[str] = []
-    bits = Attr(0)
-    for name, value in attr.given().items():
-        bits |= ATTRIBUTES[name].mask
-        members += _attribute(s, qp.node, name, value)
-    wanted = constant(bits if mask is None else Attr(mask))
+    asked = attr.given()
+    members = [each for item in asked.items() for each in _attribute(s, qp.node, *item)]
+    wanted = constant(mask_of(asked) if mask is None else Attr(mask))
     given = structure("ibv_qp_attr", "attr", members)
     return Text("ibv_modify_qp", f"ibv_modify_qp({s.var(qp)}, &attr, {wanted})", given)
 
@@ -43,7 +40,7 @@ def _attribute(s: Scope, node: str, name: str, value: Bound) -> list[str]:
         return capacity(value)
     if name == "dest_qp_num":
         return [f".{name} = {s.qpn(node, value)}"]
-    width = 8 if name in WIDTH_8 else 16 if name in WIDTH_16 else 32
+    width = attribute_width(name)
     if not 0 <= int(value) < 1 << width:
         raise NotExportable(f"{name}={int(value)} does not fit in the {width} bits of ibv_qp_attr")
     text = constant(value)

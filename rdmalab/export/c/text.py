@@ -18,11 +18,6 @@ _TYPES = {
 }  # fmt: skip
 TO_COME = frozenset({"FLUSH", "ATOMIC_WRITE", "DRIVER1"})
 """Opcodes that <infiniband/verbs.h> of rdma-core 44 has not."""
-WIDTH_8 = frozenset({
-    "port_num", "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "max_rd_atomic",
-    "max_dest_rd_atomic", "en_sqd_async_notify", "alt_port_num", "alt_timeout",
-})  # fmt: skip
-WIDTH_16 = frozenset({"pkey_index", "alt_pkey_index"})
 TAB = "\t"
 
 
@@ -31,7 +26,7 @@ class Text:
     """A call in C. given: declarations before it, of its own block; called: the expression.
 
     made: the variable that gets what it returns; empty: an errno, or as `returns` says.
-    finish: the lines after a call that worked; None: the usual check.
+    before: lines before the call; after: those after a call that worked.
     """
 
     function: str

@@ -1,20 +1,11 @@
 """Calls of pyverbs about the states of queue pairs, and addresses."""
 
 from rdmalab.export.pyverbs.objects import cap
-from rdmalab.export.pyverbs.text import (
-    PATHS,
-    WIDTH_8,
-    Lines,
-    Scope,
-    Verb,
-    called,
-    checked,
-    named,
-    number,
-)
+from rdmalab.export.pyverbs.text import Lines, Scope, Verb, called, checked, named, number
 from rdmalab.export.replay.calls import NotExportable
-from rdmalab.hca.attributes import AhAttr
-from rdmalab.spec.states import ATTRIBUTES, Attr
+from rdmalab.export.replay.values import attribute_width
+from rdmalab.hca.attributes import AhAttr, mask_of
+from rdmalab.spec.states import Attr
 
 
 def _address(s: Scope, attr: AhAttr) -> str:
@@ -37,22 +28,21 @@ def _given(value: int) -> str | None:
 def _modify_qp(s: Scope) -> Lines:
     qp, attr, mask = s.argument("qp"), s.argument("attr"), s.argument("attr_mask")
     before = [f"attr = {called(s.use('qp', 'QPAttr'))}"]
-    bits = Attr(0)
-    for name, value in attr.given().items():
-        bits |= ATTRIBUTES[name].mask
-        if name in PATHS:
+    given = attr.given()
+    for name, value in given.items():
+        if isinstance(value, AhAttr):
             text = _address(s, value)
         elif name == "cap":
             text = cap(s, value)
         elif name == "dest_qp_num":
             text = s.qpn(qp.node, value)
         else:
-            width = 8 if name in WIDTH_8 else 16 if name.endswith("pkey_index") else 32
+            width = attribute_width(name)
             if not 0 <= int(value) < 1 << width:
                 raise NotExportable(f"{name}={int(value)} does not fit in {width} bits")
             text = named(value)
         before.append(f"attr.{name} = {text}")
-    wanted = named(bits if mask is None else Attr(mask))
+    wanted = named(mask_of(given) if mask is None else Attr(mask))
     return Lines(f"{s.var(qp)}.modify(attr, {wanted})", before)
 
 

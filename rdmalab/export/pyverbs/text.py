@@ -15,11 +15,6 @@ if TYPE_CHECKING:
 
 _DECIMAL = 1 << 16
 TAB = "    "
-PATHS = ("ah_attr", "alt_ah_attr")
-WIDTH_8 = frozenset({
-    "port_num", "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "max_rd_atomic",
-    "max_dest_rd_atomic", "en_sqd_async_notify", "alt_port_num", "alt_timeout",
-})  # fmt: skip
 MOST_BYTES = 1 << 24
 
 

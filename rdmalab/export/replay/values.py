@@ -4,33 +4,8 @@ import errno
 import re
 from enum import IntEnum, IntFlag
 
-from rdmalab.spec.access import Access, MWType, Rereg
-from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.builders import InitMask
-from rdmalab.spec.completions import WcEx
-from rdmalab.spec.flows import FlowFlags, FlowType
-from rdmalab.spec.srq import OpenFlag, SrqAttrMask, SrqType
-from rdmalab.spec.states import MTU, Attr, MigState, QPState, QPType
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import (
-    Placement,
-    Selectivity,
-    SendFlags,
-    SendOps,
-    WCFlags,
-    WCOpcode,
-    WROpcode,
-)
+from rdmalab.spec.c_names import ANY_PREFIX, full_name
 
-_PREFIXES: dict[type, str] = {
-    Access: "IBV_ACCESS_", MWType: "IBV_MW_", Rereg: "IBV_REREG_MR_", AsyncEvent: "IBV_EVENT_",
-    InitMask: "IBV_QP_INIT_ATTR_", WcEx: "IBV_WC_EX_WITH_", FlowFlags: "IBV_FLOW_ATTR_FLAGS_",
-    FlowType: "IBV_FLOW_ATTR_", OpenFlag: "", SrqAttrMask: "IBV_SRQ_", SrqType: "IBV_SRQT_",
-    Attr: "IBV_QP_", MigState: "IBV_MIG_", QPState: "IBV_QPS_", QPType: "IBV_QPT_",
-    WCStatus: "IBV_WC_", Placement: "IBV_FLUSH_", Selectivity: "IBV_FLUSH_",
-    SendFlags: "IBV_SEND_", SendOps: "IBV_QP_EX_WITH_", WCFlags: "IBV_WC_", WCOpcode: "IBV_WC_",
-    WROpcode: "IBV_WR_",
-}  # fmt: skip
 _DECIMAL = 1 << 16  # numbers from here on are written in hexadecimal digits
 _PRINTABLE = {ord(sign) for sign in map(chr, range(32, 127))} - {ord('"'), ord("\\"), ord("?")}
 _LINE = 64  # bytes of a string in a line
@@ -45,14 +20,12 @@ def number(value: int) -> str:
 
 def constant(value: int) -> str:
     """An enum's member, flags joined by |; a plain number where verbs.h has no name."""
-    if isinstance(value, MTU):
-        return f"IBV_MTU_{value.octets}"
-    prefix = _PREFIXES.get(type(value))
+    prefix = ANY_PREFIX.get(type(value))
     if prefix is None:
         return number(int(value))
     if isinstance(value, IntFlag):
         return _flags(int(value), value.__class__, prefix)
-    return prefix + value.name if isinstance(value, IntEnum) else number(int(value))
+    return full_name(value) if isinstance(value, IntEnum) else number(int(value))
 
 
 def _flags(value: int, kind: type[IntFlag], prefix: str) -> str:
@@ -64,6 +37,18 @@ def _flags(value: int, kind: type[IntFlag], prefix: str) -> str:
     if value:
         names.append(hex(value))
     return " | ".join(names) or "0"
+
+
+_IN_8_BITS = frozenset({
+    "port_num", "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "max_rd_atomic",
+    "max_dest_rd_atomic", "en_sqd_async_notify", "alt_port_num", "alt_timeout",
+})  # fmt: skip
+_IN_16_BITS = frozenset({"pkey_index", "alt_pkey_index"})
+
+
+def attribute_width(name: str) -> int:
+    """The bits of a number in `ibv_qp_attr`."""
+    return 8 if name in _IN_8_BITS else 16 if name in _IN_16_BITS else 32
 
 
 def errno_name(code: int) -> str:

@@ -62,6 +62,16 @@ def test_depth_zero_holds_up_no_send_before_the_first_read() -> None:
     assert verdict(lab, "A.qp0.wr[2]", "rd-atomic-zero", asked=False) is Verdict.WARN
 
 
+def test_the_fix_of_rd_atomic_zero_gives_the_peer_the_right_to_be_read() -> None:
+    depths = "max_rd_atomic=0 max_dest_rd_atomic=0"
+    bring_up = f"connect A.qp0 B.qp0 {depths} qp_access_flags=REMOTE_WRITE"
+    read = "post_send A.qp0 wr_id=5 opcode=RDMA_READ sg=A.mr0[0:64] remote=B.mr0[0] flags=SIGNALED"
+    lab = lab_of("reset A.qp0", "reset B.qp0", bring_up, read, "run 1ms")
+    remedy = why(lab, "A.qp0.wr[5]").remedy
+    assert remedy is not None
+    assert remedy.helps
+
+
 @pytest.mark.parametrize(
     ("profile", "pair"),
     [

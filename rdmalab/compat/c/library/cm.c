@@ -18,6 +18,7 @@ struct conn {
 	struct rdma_cm_id cm;
 	uint32_t number;
 	int waits; /* made without a channel: each call waits for its event */
+	int unacked; /* events that were read and not acknowledged */
 	struct wire_promise own, peer;
 	union ibv_gid peer_gid;
 	struct ibv_qp_init_attr *template; /* of a listener of rdma_create_ep: for the ids it will give */
@@ -28,12 +29,15 @@ struct conn {
 
 struct event {
 	struct rdma_cm_event cm;
+	struct conn *owner; /* of a connect request the listener, as in librdmacm */
 	uint8_t private_data[256];
 };
 
 static struct ibv_context *contexts[8];
 static struct ibv_pd *domains[8];
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER; /* of `unacked` */
+static pthread_cond_t acked = PTHREAD_COND_INITIALIZER;
 
 static int result(int error)
 {
@@ -183,10 +187,34 @@ API int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **i
 	return create_id(channel, id, context, space, is_datagram ? IBV_QPT_UD : IBV_QPT_RC);
 }
 
+static void count(struct event *event, int step)
+{
+	pthread_mutex_lock(&counting);
+	event->owner->unacked += step;
+	pthread_cond_broadcast(&acked);
+	pthread_mutex_unlock(&counting);
+}
+
 API int rdma_ack_cm_event(struct rdma_cm_event *event)
 {
+	if (!event)
+		return result(EINVAL);
+	count((struct event *)event, -1);
 	free(event);
 	return 0;
+}
+
+/* rdma_destroy_id(3): it blocks until the events of the id are acknowledged, by whatever thread. */
+static void await_acks(struct conn *conn)
+{
+	struct ask_sleep ask = { .noun = NOUN_CM_ID, .number = conn->number };
+
+	pthread_mutex_lock(&counting);
+	if (conn->unacked)
+		TELL(WORD_SLEEP, first_node(), &ask);
+	while (conn->unacked)
+		pthread_cond_wait(&acked, &counting);
+	pthread_mutex_unlock(&counting);
 }
 
 API int rdma_destroy_id(struct rdma_cm_id *id)
@@ -198,6 +226,7 @@ API int rdma_destroy_id(struct rdma_cm_id *id)
 	object_remove(id);
 	if (id->event)
 		rdma_ack_cm_event(id->event);
+	await_acks(conn);
 	if (conn->waits)
 		rdma_destroy_event_channel(id->channel);
 	free(conn->template);
@@ -878,6 +907,8 @@ API int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_eve
 		free(event);
 		return result(ENODATA);
 	}
+	event->owner = listener ? listener : conn;
+	count(event, 1);
 	event->cm.id = &conn->cm;
 	event->cm.listen_id = listener ? &listener->cm : NULL;
 	event->cm.event = told.event;
