@@ -105,7 +105,7 @@ def test_a_thread_blocks_until_its_own_next_call(server: tuple[Server, Path]) ->
     assert program.waits
     peer.ask("alloc_pd")
     assert not program.waits
-    assert [word for word, _ in program.blocks.values()] == ["get_async_event"]
+    assert [word for word, *_ in program.blocks.values()] == ["get_async_event"]
     peer.say("alloc_pd", thread=worker)
     peer.turn()
     assert not program.blocks
