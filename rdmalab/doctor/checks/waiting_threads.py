@@ -158,29 +158,41 @@ def condition_false(case: Case, waits: ThreadWait) -> Finding:
     if unposted:
         change = f"wait for the wr_id of a {waits.posts_named} that is posted"
     change = other.advice if other is not None else change
+    written, moved = _written_by(case, waits)
     idle = waits.serves and not (other is not None and other.for_good)
-    cure = Fix(program=f"{change}, or do not wait for it in {waits.name}")
+    cure = Fix(program=moved or f"{change}, or do not wait for it in {waits.name}")
     return (wait if idle else fail)(
-        *unposted, *values, *_written_by(case, waits), *thread_waits.unread_events(case),
+        *unposted, *values, *written, *thread_waits.unread_events(case),
         waits.words(), cure=None if idle else cure, since=waits.since(),
     )  # fmt: skip
 
 
-def _written_by(case: Case, waits: ThreadWait) -> list[Evidence]:
-    """Evidence on the bytes that a condition reads: the message, threads and calls that wrote."""
-    piece = watched(case.session, waits.program.line.question)
+def _written_by(case: Case, waits: ThreadWait) -> tuple[list[Evidence], str]:
+    """Evidence on the bytes that a condition reads: the message, threads and calls that wrote.
+
+    Where what it wants was written beside them, advice on the place; else that is empty.
+    """
+    question = waits.program.line.question
+    piece = watched(case.session, question)
     node, log = case.node, case.log
-    if piece is None:
-        return []
+    if piece is None or question is None:
+        return [], ""
     came, where = last_arrival(log, node, piece), words_for(case.session, node, piece)
     since = came.event if came is not None else -1
     host = [event for r in log.of(Kind.HOST_WROTE, node)
             if (event := event_of(r)) > since and meet([piece], [piece_of(r)])][-1:]  # fmt: skip
     beside = memory_waits.beside(case, waits.thing, piece, max([since, *host]))
     before = "after that" if came is not None or host else f"nothing wrote {where};"
-    near = [fact(f"{before} {beside.by} wrote {beside.where}", beside.event)] if beside else []
+    near, moved = list[Evidence](), ""
+    if beside is not None:
+        place = conditions.wanted_at(case, question, beside.piece)
+        holds = f", with what is awaited at {place}" if place else ""
+        near = [fact(f"{before} {beside.by} wrote {beside.where}{holds}", beside.event)]
+        moved = (
+            f"wait for {place} in {waits.name}, or let {beside.by} write {where}" if place else ""
+        )
     if came is None:
-        return [*(fact(f"{log.who(event)} wrote {where}", event) for event in host), *near]
+        return [*(fact(f"{log.who(event)} wrote {where}", event) for event in host), *near], moved
     own = [each.event for each in written_over(log, node) if each.came == came][-1:]
     under_way = "had written them while that was under way"
     by, opcode = name_of(case.names, came.message.subject), came.message.wqe.wr.opcode.name
@@ -188,4 +200,4 @@ def _written_by(case: Case, waits: ThreadWait) -> list[Evidence]:
     return [fact(f"{by} wrote {where}{how}", came.event),
             *(fact(f"{log.who(event)} {under_way}", event) for event in own),
             *(fact(f"{log.who(event)} wrote them again", event) for event in host),
-            *near]  # fmt: skip
+            *near], moved  # fmt: skip

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Call, Case, CompletionQueue, QueuePair, SendWqe, Sort, Subject
 from rdmalab.doctor.evidence import posting_calls
+from rdmalab.doctor.evidence.content import bytes_at
 from rdmalab.doctor.evidence.host_reads import watched
 from rdmalab.doctor.evidence.made_good import Repeats
 from rdmalab.doctor.evidence.work_of_queues import (
@@ -212,7 +213,9 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
         own = posted is not None and case.log.asked(posted)[1] == waits.name
         found += [work] if own or not waits.qps else []
     found += waits.silent + waits.refuted
-    found += failed_writes(case, watched(case.session, waits.program.line.question))
+    piece = watched(case.session, waits.program.line.question)
+    looked = bytes_at(case.session, case.node, piece) if piece is not None else None
+    found += failed_writes(case, piece) + ([looked] if looked is not None else [])
     named = [t for t in waits.things if t.noun is Noun.QP]
     for qp in (qp for qp in waits.qps if qp.thing in named):
         found += undone(qp) + first_failed(case.log, qp.thing)
