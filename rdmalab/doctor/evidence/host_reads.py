@@ -124,21 +124,32 @@ def _reads(log: Log, node: str) -> list[_Read]:
 
 
 def _fetches(log: Log, node: str) -> Iterator[_Read]:
-    """Reads of bytes by the adapter, for sends that programs of a node posted."""
-    for record in log.of(Kind.MEMORY_READ, node)[-MOST_FETCHES:]:
-        event, thing = rec.event_of(record), Thing(Noun.QP, node, rec.object_of(record))
-        sent = (r for r in log.within(event)
-                if rec.kind_of(r) is Kind.PACKET_SENT and is_request(rec.packet_of(r)))  # fmt: skip
-        wqe = next((wqe for r in sent if (wqe := posted_as(log, thing, r)) is not None), None)
-        posted = log.event_of(Kind.SEND_POSTED, thing, wqe.serial) if wqe is not None else None
-        for ran in log.within(posted) if posted is not None else ():
-            if rec.kind_of(ran) is Kind.PROGRAM_RAN:
-                own = Thing(Noun.PROGRAM, rec.node_of(ran), rec.object_of(ran))
-                program = next((p for p in programs_of(log.session.world) if p.thing == own), None)
-                if program is not None:
-                    line = program.lines[rec.line_number_of(ran) - 1]
+    """Reads of bytes by the adapter, for sends that programs of a node posted after a wait.
+
+    What the program itself had filled is its own data, whatever came over it later.
+    """
+    programs = {each.thing: each for each in programs_of(log.session.world)}
+    filled = [(rec.event_of(r), piece_of(r)) for r in log.of(Kind.HOST_WROTE, node)]
+    for record in log.of(Kind.MEMORY_READ, node)[-MOST_FETCHES:] if not log.begins else ():
+        event, piece = rec.event_of(record), piece_of(record)
+        if any(wrote < event and meet([piece], [own]) for wrote, own in filled):
+            continue
+        for ran in log.within(_posted(log, record) or -1):
+            thing = Thing(Noun.PROGRAM, rec.node_of(ran), rec.object_of(ran))
+            if rec.kind_of(ran) is Kind.PROGRAM_RAN and (program := programs.get(thing)):
+                at = rec.line_number_of(ran) - 1
+                if any(line.word in ("wait", "poll") for line in program.lines[:at]):
                     over = program.state in _OVER
-                    yield _Read(own, line, event, piece_of(record), over)
+                    yield _Read(thing, program.lines[at], event, piece, over)
+
+
+def _posted(log: Log, read: Record) -> int | None:
+    """The event in which the send was posted for which the adapter read bytes."""
+    thing = Thing(Noun.QP, rec.node_of(read), rec.object_of(read))
+    sent = (r for r in log.within(rec.event_of(read))
+            if rec.kind_of(r) is Kind.PACKET_SENT and is_request(rec.packet_of(r)))  # fmt: skip
+    wqe = next((wqe for r in sent if (wqe := posted_as(log, thing, r)) is not None), None)
+    return log.event_of(Kind.SEND_POSTED, thing, wqe.serial) if wqe is not None else None
 
 
 def _arrived(log: Log, record: Record) -> Arrival | None:
