@@ -131,11 +131,31 @@ def silent_peer(case: Case, waits: ThreadWait) -> Finding:
     lines = [some_message(case, peer, length)] if peer.state is QPState.RTS else []
     sends = peer.sq.posted or case.log.about(Kind.SEND_POSTED, peer.thing)
     sent = _last_post(case, peer) if sends else fact(f"{case.qp_name(peer)} has sent nothing")
+    cure = Fix(lines) if lines else None
+    if (other := _answer_elsewhere(case, peer, qp.node)) is not None:
+        sent = other
+        cure = Fix(program=f"post the answer on {case.qp_name(peer)}, which got the request")
     return (wait if waits.serves else fail)(
         fact(f"{receives} posted on {case.qp_name(qp)}, and no message has come for it"),
-        sent, waits.words(), *thread_waits.unread_events(case),
-        cure=Fix(lines) if lines else None, since=waits.since(),
+        sent, waits.words(), *thread_waits.unread_events(case), cure=cure, since=waits.since(),
     )  # fmt: skip
+
+
+def _answer_elsewhere(case: Case, peer: QueuePair, node: str) -> Evidence | None:
+    """The first message to a node that who took the last one of a QP then sent on another QP."""
+    log = case.log
+    taken = [event_of(r) for r in log.of(Kind.CQE_POLLED, peer.node)
+             if cqe_of(r).qp_num == peer.number and not cqe_of(r).is_send][-1:]  # fmt: skip
+    for record in log.of(Kind.SEND_POSTED, peer.node) if taken else ():
+        event, other = event_of(record), find_qp(case.world, peer.node, object_of(record))
+        work = send_wqe_of(record).work
+        if event < taken[0] or other is None or work is None or not work.consumes_receive:
+            continue
+        if log.asked(event)[1] == log.asked(taken[0])[1] and peer_node(case.world, other) == node:
+            name, wr = case.qp_name(other), fmt.wr(send_wqe_of(record).wr.wr_id)
+            text = f"{log.who(event)} took a message from {case.qp_name(peer)}, and then sent {wr}"
+            return fact(f"{text} on {name}", event) if other is not peer else None
+    return None
 
 
 @check("condition-false", waits=thread_wait)

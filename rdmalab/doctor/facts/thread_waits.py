@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from rdmalab.command import Invocation, Noun, Ref, Thing
-from rdmalab.doctor.case import Case, CompletionQueue, Program, QueuePair, Subject
+from rdmalab.doctor.case import Case, CompletionQueue, Program, QueuePair, Receive, Sort, Subject
 from rdmalab.doctor.evidence import components
 from rdmalab.doctor.evidence.finding import Evidence, fact
 from rdmalab.doctor.evidence.host_reads import watched
@@ -192,6 +192,23 @@ class ThreadWait:
         return [subject_of_cqe(self.thing.node, cqe) for cqe in failed] if asks else []
 
     @cached_property
+    def expects_message(self) -> bool:
+        """Whether it has posted a receive of its own, and polls for one completion without having
+        polled that one: it means the message, not the sends beside it.
+        """
+        case, log = self.case, self.case.log
+        if self.program.line.question is not None or self.program.line.word != "poll":
+            return False
+        posts = [(qp.thing, r) for qp in self.qps for r in log.about(_POSTS[1], qp.thing)
+                 if log.asked(rec.event_of(r))[1] == self.name]  # fmt: skip
+        newest = max(posts, key=lambda each: rec.event_of(each[1]), default=None)
+        if newest is None:
+            return False
+        thing, wqe = newest[0], rec.recv_wqe_of(newest[1])
+        subject = Subject(Sort.RECV, thing, wqe.serial, wqe.wr.wr_id)
+        return Receive(case.session, subject, log).polled is None
+
+    @cached_property
     def silent(self) -> list[Subject]:
         """The newest unsignaled send that it posted, if all of these make up for what it lacks.
 
@@ -209,6 +226,7 @@ class ThreadWait:
         counts = [int(n) for text in questions for n in _COUNT.findall(text)]
         wanted = max(counts, default=len(self.taken) + 1)
         polls = self.program.wants is None  # and does not sleep in a verb
+        polls = polls and not self.expects_message
         return done[-1:] if polls and len(self.taken) + len(done) == wanted else []
 
     @property
