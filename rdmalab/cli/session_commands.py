@@ -153,16 +153,17 @@ def _hand_in(exercise: "Exercise", file: str | None) -> None:
         tell(f"{file}: hand in this file")
 
 
-def _why(session: "Session", rejected: Iterable[str] = ()) -> int:
+def _why(session: "Session", outside: Iterable[str] = ()) -> int:
     """Tell on standard error what is wrong in the session; the exit code of `why`.
 
-    rejected: sentences on connect requests, of which the adapters of the session know nothing.
+    outside: verdicts on connect requests and waits, of which the adapters of the session know
+    nothing.
     """
     from rdmalab.doctor.consultation import consult
 
     report = consult(session).of_program()
-    if not report.is_trouble and (sentences := list(rejected)):
-        tell("\n".join(f"FAILED  {sentence}" for sentence in sentences))
+    if not report.is_trouble and (verdicts := list(outside)):
+        tell("\n".join(verdicts))
         return Exit.FAILED
     tell(answer(report))
     return Exit.FAILED if report.is_trouble else Exit.WELL
@@ -293,12 +294,13 @@ def exec_(  # noqa: PLR0913  (one argument an option)
     with unguarded():
         execution.bound(limit, end_stuck=end_stuck)
         code = _shown(execution) if tui else _served(execution, limit, end_stuck=end_stuck)
-    if save is not None:
+    if save is not None or ask:
         for event in sorted(execution.server.calls.callers):
             lab.session.callers.note(event, execution.caller_of(event))
+    if save is not None:
         title = " ".join(words) or f"Programs on the lab {name}"
         keep(save, title, lab.session, tui=False)
-    found = _why(lab.session, execution.server.hosts.refused) if ask else Exit.WELL
+    found = _why(lab.session, execution.server.verdicts()) if ask else Exit.WELL
     return code or found
 
 

@@ -4,6 +4,7 @@ Findings of another moment are data: they keep no object of that world.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rdmalab.command import Moment as MomentWord
@@ -62,7 +63,14 @@ def _of_programs(session: Session) -> Report | None:
     """The wait of a program of the host that never ends, or other trouble; None: there is none."""
     reports = [consult(session, question) for question in session.unanswered]
     reports.sort(key=lambda report: report.outcome.kind is not Status.NEVER)
-    return next((report for report in reports if report.is_trouble), None)
+    if found := next((report for report in reports if report.is_trouble), None):
+        return found
+    waits = (report for report in reports
+             if report.outcome.kind is Status.PENDING and report.warnings)  # fmt: skip
+    if found := next(waits, None):
+        text = f"{found.outcome.sentence}, and none will come: its program hangs"
+        found.outcome = replace(found.outcome, kind=Status.NEVER, sentence=text)
+    return found
 
 
 def cause(session: Session, what: Sequence[Any], keys: Mapping[str, Any]) -> str:

@@ -71,6 +71,7 @@ class Calls:
         self.see_looks()
         self.memory.publish(program)
         self.programs.remove(program)
+        self.caller = Caller(program.name, "", (), at_end=True)
         if program.page is not None:
             program.page.close()
         if keeps_objects:

@@ -238,6 +238,7 @@ class Execution:
         running = [process for process in self.started if process.poll() is None]
         if reason and running:
             self.tell(f"rdmalab: the programs are ended: {reason}")
+            self.server.trouble.overdue()
             self.server.keeps_objects = True
         for process in running:
             process.terminate()

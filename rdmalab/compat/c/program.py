@@ -17,8 +17,8 @@ class Program:
     """A process. node: its letter; empty: it sees all devices. own: what it has made and not ended.
 
     empty_polls: how many in a row found nothing. asleep_in: the call in which it blocks, and of
-    what; None: it does not, or another of its threads has called since. blocks: for each thread
-    that does, by its name in a Caller.
+    what; None: it does not, or another of its threads has called since. blocks: the same for each
+    thread that does, by its name in a Caller, and the Caller.
     heard_s: real time of its last word. refusals: how many calls in a row were refused alike.
     sleeps_to_ns: virtual time at which its sleep is over. looks: at the clock, so many in a row.
     looked_at: the queue that it polled last. polled: the queues of which an empty poll is in the
@@ -35,7 +35,7 @@ class Program:
     regions: dict[Handle, tuple[int, int]] = field(default_factory=dict)
     empty_polls: int = 0
     asleep_in: tuple[str, Ref] | None = None
-    blocks: dict[str, tuple[str, Ref]] = field(default_factory=dict)
+    blocks: dict[str, tuple[str, Ref, Caller]] = field(default_factory=dict)
     heard_s: float = 0.0
     refusals: int = 0
     refused: tuple[str, int] = ("", 0)  # the last refused call, and its errno

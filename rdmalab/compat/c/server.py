@@ -247,6 +247,11 @@ class Server:
             if connection.is_stream and source == (rec.node_of(record), channel):
                 connection.notify()
 
+    def verdicts(self) -> list[str]:
+        """Return the sentences on rejected connections and on a hang, which no adapter has."""
+        hang = [f"NEVER  {self.trouble.hang}"] if self.trouble.hang else []
+        return [*(f"FAILED  {sentence}" for sentence in self.hosts.refused), *hang]
+
     # ------------------------------------------------------------------ words
     def _serve(self, connection: Connection, message: bytes) -> None:
         _, number, place, thread, *returns = HEAD.unpack_from(message)

@@ -32,11 +32,15 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A program that has called. thread: empty for the first of its process. sites: in its code."""
+    """A program that has called. thread: empty for the first of its process. sites: in its code.
+
+    at_end: it has not called: the end of its process destroys what it has left.
+    """
 
     program: str
     thread: str
     sites: tuple[Site, ...]
+    at_end: bool = False
 
     @property
     def line(self) -> str:
@@ -47,7 +51,8 @@ class Caller:
     def text(self) -> str:
         """`ibv_rc_pingpong (4711), thread 4713 worker, at client.c:117 in main`."""
         thread = f", thread {self.thread}" if self.thread else ""
-        return f"{self.program}{thread}" + (f", at {self.line}" if self.line else "")
+        at = "its end" if self.at_end else self.line
+        return f"{self.program}{thread}" + (f", at {at}" if at else "")
 
 
 @cache

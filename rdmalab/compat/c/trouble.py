@@ -1,8 +1,9 @@
 """Reports while programs still run: why something failed, or will never end."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from errno import errorcode
+from itertools import islice
 
 from rdmalab.command import NotUnderstood, Noun, Refused
 from rdmalab.compat.c.calls import Calls
@@ -21,12 +22,16 @@ from rdmalab.views import fmt
 
 _WIDTH = 100
 _MOST_QUESTIONS = 4
+_MOST_RECORDS = 10_000  # of the log, in which the last call of a program is sought
 
 Tell = Callable[[str], None]
 
 
 class Trouble:
-    """Reports each kind of trouble once. found: something was wrong; stuck: all programs hang."""
+    """Reports each kind of trouble once. found: something was wrong; stuck: all programs hang.
+
+    hang: how they hang, in one sentence.
+    """
 
     def __init__(self, calls: Calls, hosts: Connections, tell: Tell) -> None:
         self.calls = calls
@@ -34,11 +39,12 @@ class Trouble:
         self.tell = tell
         self.found = False
         self.stuck = False
+        self.hang = ""
         self._last_refused: tuple[str, str, str] | None = None  # word, errno, and why
 
     def begin_again(self) -> None:
         """Another program has come: what fails from now on is reported too."""
-        self.found = self.stuck = False
+        self.found, self.stuck, self.hang = False, False, ""
         self._last_refused = None
         self.calls.session.unanswered = []
         self.hosts.refused.clear()
@@ -114,12 +120,9 @@ class Trouble:
         """Nothing will come of the waiting of all programs."""
         if self.stuck:
             return
-        self.stuck = self.found = True
+        self.stuck, self.found, self.hang = True, True, sentence
         self.tell(f"rdmalab: {sentence}")
-        for program in self.calls.programs:
-            at = [f"listens at {address}" for address in self.hosts.listening(program)]
-            text = ", ".join([_waits(program), *at])
-            self.tell(f"  {program.name} on {program.node or 'A and B'}: {text}")
+        self._tell_places()
         for refused in self.hosts.refused:
             self.tell(f"  {refused}")
         self._keep_waits()
@@ -132,6 +135,36 @@ class Trouble:
         for question in questions:
             self._asked(question)
 
+    def overdue(self) -> None:
+        """The time is over: tell where each program is. Who reads memory asks the lab nothing."""
+        if not self.stuck:
+            self._tell_places()
+
+    def _tell_places(self) -> None:
+        for program in self.calls.programs:
+            at = [f"listens at {address}" for address in self.hosts.listening(program)]
+            last = () if program.empty_polls or program.blocks else self._last(program)
+            text = ", ".join([_waits(program), *at, *last])
+            self.tell(f"  {program.name} on {program.node or 'A and B'}: {text}")
+
+    def _last(self, program: Program) -> Iterator[str]:
+        """The last call of a program, and the bytes that came last to the memory of its node."""
+        calls = self.calls
+        newest = list(islice(reversed(calls.world.trace.records), _MOST_RECORDS))
+        for record in newest:
+            caller = calls.callers.get(rec.event_of(record))
+            if rec.kind_of(record) is Kind.CALLED and caller and caller.program == program.name:
+                at = f" at {caller.line}" if caller.line else ""
+                yield f"its last call was {rec.verb_of(record)}{at}"
+                break
+        for record in newest:
+            if rec.kind_of(record) is Kind.MEMORY_WRITTEN and rec.node_of(record) == program.node:
+                length, event = fmt.count(rec.length_of(record), "byte"), rec.event_of(record)
+                names, addr = calls.session.names, rec.address_of(record)
+                place = fmt.thing_at(calls.world, names, program.node, addr)
+                yield f"the last {length} came to {place} at {fmt.ev(event)}"
+                break
+
     def outside(self, program: Program, wait: str, others: Mapping[str, int]) -> None:
         """A program waits for another one in a socket, which has ended: its name, with its code."""
         if self.stuck:
@@ -139,16 +172,18 @@ class Trouble:
         self.stuck = True
         ended = " and ".join(f"{name} ended with {code}" for name, code in others.items())
         where = program.node or "A and B"
-        self.tell(f"rdmalab: {ended}; {program.name} on {where} waits outside of the lab, {wait}")
+        self.hang = f"{ended}; {program.name} on {where} waits outside of the lab, {wait}"
+        self.tell(f"rdmalab: {self.hang}")
         if any(others.values()):
             self.tell("  Both run on this machine: each finds the other's sockets at localhost.")
 
     def _keep_waits(self) -> None:
         """Calls that block become commands of the lab once it is known that they never end."""
         for program in self.calls.programs:
-            for word, what in program.blocks.values():
+            for word, what, caller in program.blocks.values():
                 if word not in self.calls.session.vocabulary:
                     continue  # rdma_get_cm_event: the hosts', not the adapters'
+                self.calls.caller = caller
                 with suppress(Refused):
                     self.calls.perform(word, **{self.calls.objects.subject(word): what})
 
@@ -178,7 +213,7 @@ class Trouble:
 
 
 def _waits(program: Program) -> str:
-    found = ["blocks in {} of {}".format(*each) for each in program.blocks.values()]
+    found = [f"blocks in {word} of {what}" for word, what, _ in program.blocks.values()]
     if program.refusals > 1:
         word, error = program.refused
         found.append(

@@ -296,7 +296,7 @@ def _sleep(call: Call) -> None:
         blocks = "get_async_event", Ref(call.node)
     call.program.asleep_in = blocks
     if call.calls.caller is not None:
-        call.program.blocks[call.calls.caller.thread] = blocks
+        call.program.blocks[call.calls.caller.thread] = (*blocks, call.calls.caller)
 
 
 @word

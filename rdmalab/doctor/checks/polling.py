@@ -6,6 +6,7 @@ from typing import TypeVar
 from rdmalab.doctor.evidence.work_of_queues import subject_of_cqe
 from rdmalab.doctor.evidence.work_requests import CqePlace
 from rdmalab.doctor.facts import conditions
+from rdmalab.doctor.facts.vain_polls import found_nothing
 from rdmalab.doctor.fixes.completion_queues import message_again, needed, recreate
 from rdmalab.doctor.kit import *
 from rdmalab.doctor.moments.future import goes_on
@@ -27,7 +28,7 @@ def wrong_cq(case: Case, work: Send | Receive) -> Finding:
     if place.event < case.log.begins:
         return unknown("the log does not keep the polls since then")
     polls = [c for c in case.log.calls("poll_cq", node) if c.event > place.event]
-    empty_polls = [c for c in polls if _found_nothing(case, c)
+    empty_polls = [c for c in polls if found_nothing(case, c)
                    and _is_meant(case, place, c.thing[1])]  # fmt: skip
     later = (event_of(r) > c.event for c in empty_polls[-1:]
              for r in case.log.of(Kind.CQE_POLLED, *c.thing))  # fmt: skip
@@ -95,10 +96,6 @@ def _blocked_threads(case: Case, place: CqePlace) -> list[ThreadWait]:
         others.intersection(waits.cqs)
         or (waits.name == poster and here not in waits.cqs and not waits.outstanding)
     )]  # fmt: skip
-
-
-def _found_nothing(case: Case, call: Call) -> bool:
-    return all(kind_of(record) is not Kind.CQE_POLLED for record in case.log.within(call.event))
 
 
 def _is_meant(case: Case, place: CqePlace, polled: int) -> bool:

@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 from rdmalab.doctor.facts import full_queues
 from rdmalab.doctor.facts.full_queues import Backlog, answer, backlog, gets_on
+from rdmalab.doctor.facts.vain_polls import VainPoll, newest_silent, vain_poll
 from rdmalab.doctor.kit import *
 
 
-@check("unsignaled", asked=True)
+@check("unsignaled", asked=True, vain=vain_poll)
 def unsignaled(case: Case, send: Send, wqe: SendWqe) -> Finding:
     """Of a send that is done, whether it was to have a completion at all."""
     if case.arrival:
@@ -22,6 +23,24 @@ def unsignaled(case: Case, send: Send, wqe: SendWqe) -> Finding:
         fact("carried out with success", send.ending.event),
         cure=_signaled(case, send, wqe.wr),
     )
+
+
+@unsignaled.instead
+def _polled_for(case: Case, vain: VainPoll) -> Finding | None:
+    """Of a queue that is polled in vain, whether a send asked for no completion on it.
+
+    Who polls until a queue is empty has read all: it is a failure only of a program that hangs.
+    """
+    silent = newest_silent(case, vain)
+    send = Send(case.session, silent, case.log) if silent is not None else None
+    if send is None or send.wqe is None:
+        return None
+    return (fail if case.session.unanswered else warn)(
+        fact(f"{fmt.send_wqe(send.wqe)} was posted without IBV_SEND_SIGNALED", send.posted),
+        fact(f"{case.names.of(case.subject.thing)} is polled, and no other work is left for it",
+             vain.event),
+        cure=_signaled(case, send, send.wqe.wr),
+    )  # fmt: skip
 
 
 def _signaled(case: Case, send: Send, wr: SendWR) -> Fix:

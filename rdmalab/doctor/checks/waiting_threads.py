@@ -2,6 +2,7 @@
 
 from rdmalab.doctor.evidence.host_reads import last_arrival, watched, written_over
 from rdmalab.doctor.facts import conditions, memory_waits
+from rdmalab.doctor.facts.vain_polls import VainPoll, newest_silent, vain_poll
 from rdmalab.doctor.kit import *
 from rdmalab.grammar.trees import facts, render
 from rdmalab.hca.completer import waits_without_limit
@@ -71,7 +72,7 @@ def _on_queues(case: Case) -> ThreadWait | None:
     return waits if waits.cqs else None
 
 
-@check("nothing-outstanding", waits=_on_queues)
+@check("nothing-outstanding", waits=_on_queues, vain=vain_poll)
 def nothing_outstanding(case: Case, waits: ThreadWait) -> Finding:
     """Check whether no outstanding request could complete on the CQs of a thread."""
     cqs = [case.world.find(thing, CompletionQueue) for thing in waits.cqs]
@@ -91,6 +92,22 @@ def nothing_outstanding(case: Case, waits: ThreadWait) -> Finding:
         *thread_waits.unread_events(case),
         cure=Fix(program=advice), since=waits.since(),
     )  # fmt: skip
+
+
+@nothing_outstanding.instead
+def _polled_once_more(case: Case, vain: VainPoll) -> Finding:
+    """Of a queue that is polled in vain, whether all its work is over and was signaled.
+
+    Who polls until a queue is empty has read all: it is a failure only of a program that hangs.
+    """
+    if newest_silent(case, vain) is not None:
+        return ok("a send on it was not signaled")
+    name = case.names.of(case.subject.thing)
+    return (fail if case.session.unanswered else warn)(
+        *[_last_post(case, qp) for qp in vain.feeding[:3]],
+        fact(f"{name} is polled, and no work is left for it", vain.event),
+        cure=Fix(program=f"post a signaled send or a receive that completes on {name}, then poll"),
+    )
 
 
 def _last_post(case: Case, qp: QueuePair) -> Evidence:

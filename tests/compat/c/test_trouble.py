@@ -3,10 +3,11 @@
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from tests.compat.c.running import Ended, execute, free_port
+from tests.compat.c.running import Ended, execute, free_port, pair
 from tests.tools import needs
 
 pytestmark = needs("ibv_rc_pingpong")
@@ -85,3 +86,30 @@ def test_the_report_of_a_hang_says_how_the_programs_are_ended() -> None:
         assert next(row for row in rows if "^C ends the programs" in row)
         running.send_signal(signal.SIGINT)
         assert running.wait(30)
+
+
+def verdicts_of(ended: Ended) -> set[str]:
+    """The verdicts of all answers that were printed."""
+    known = {"NEVER", "WELL", "COMPLETED", "FAILED", "PENDING", "REFUSED"}
+    return known & {row.split()[0] for row in ended.err.splitlines() if row.strip()}
+
+
+def test_a_poll_for_the_completion_of_an_unsignaled_request_never_ends(tmp_path: Path) -> None:
+    ended = execute("--why", *pair("counts_unsignaled", tmp_path))
+    assert "1. unsignaled" in ended.err
+    assert "wr2 RDMA_WRITE 64 B was posted without IBV_SEND_SIGNALED" in ended.err
+    assert verdicts_of(ended) == {"NEVER"}, ended.err
+
+
+def test_a_wait_for_the_completion_of_a_peer_s_write_never_ends(tmp_path: Path) -> None:
+    ended = execute("--why", *pair("waits_for_write", tmp_path))
+    assert "write-no-signal: B.qp0 did wr2 RDMA_WRITE 64 B" in ended.err
+    assert verdicts_of(ended) == {"NEVER"}, ended.err
+
+
+def test_the_last_call_and_the_last_bytes_are_named_at_the_end_of_the_time(tmp_path: Path) -> None:
+    ended = execute(*pair("wrong_place", tmp_path), limit_s=4)
+    row = next(row for row in ended.err.splitlines() if " on A: " in row)
+    assert "sleeps, and not in the lab" in row
+    assert "its last call was modify_qp at pair.h" in row
+    assert "the last 64 bytes came to A.mr0[0] at ev" in row

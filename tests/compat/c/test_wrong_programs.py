@@ -1,0 +1,130 @@
+"""Wrong C programs: the cause is reported while they run, with its line, and again afterwards."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from rdmalab.compat.c.execute import Command, Execution
+from rdmalab.lab import Lab
+from tests.compat.c.running import PROGRAMS, compiled, execute, pair
+from tests.tools import needs
+
+pytestmark = needs("gcc")
+
+
+class Case(NamedTuple):
+    """A program: the slug of its cause, evidence, and the wrong call, by a part of its line.
+
+    call: a line of the file of the program, or of pair.h, which posts and connects for it.
+    """
+
+    program: str
+    cause: str
+    evidence: str
+    call: str
+    hangs: bool = False
+
+
+_POST = "return ibv_post_send("
+CASES = [
+    Case("wrong_rkey", "rem-access", "is the key of no MR or bound window on A", _POST),
+    Case("lkey_for_rkey", "rem-access", "is the lkey of A.mr0, whose rkey is", _POST),
+    Case("no_receive", "rnr-infinite", "rnr_retry=7", _POST, hangs=True),
+    Case("rnr_retry", "no-rr", "A.qp0 had no receive", _POST),
+    Case("unsignaled", "unsignaled", "sq_sig_all=0", _POST, hangs=True),
+    Case("arm_race", "armed-after-cqe", "get_cq_event on A.channel0 would block",
+         "ibv_req_notify_cq(", hangs=True),
+    Case("after_dereg", "loc-prot", "was that of B.mr0, which was deregistered", "ibv_post_send("),
+    Case("full_queue", "sq-full-of-unsignaled", "none of them signaled", _POST, hangs=True),
+    Case("freed_buffer", "dereg-early", "deregistered A.mr1", "ibv_dereg_mr("),
+    Case("peer_crash", "peer-destroyed", "destroyed A.qp0", _POST),
+    Case("deadlock", "no-remote-send", "has sent nothing yet", "return ibv_post_recv(", hangs=True),
+    Case("wrong_order", "bring-up-attr", "not a legal transition", "ibv_modify_qp("),
+    Case("wrong_gid", "ah-sgid-empty", "GID table entry 6 is empty", "ibv_modify_qp("),
+]  # fmt: skip
+
+
+def words_of(text: str) -> str:
+    """The text without its line breaks, which depend on the width."""
+    return " ".join(text.split())
+
+
+def lines_with(program: str, call: str) -> set[str]:
+    """`file.c:17` of each line of a program and of pair.h that has this."""
+    return {
+        f"{name}:{number}"
+        for name in (f"{program}.c", "pair.h")
+        for number, line in enumerate((PROGRAMS / name).read_text("utf-8").splitlines(), 1)
+        if call in line
+    }
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.program)
+def test_the_cause_is_reported_while_they_run_and_found_in_what_was_saved(
+    case: Case, tmp_path: Path
+) -> None:
+    saved = tmp_path / "saved.rdmalab"
+    ended = execute("--save", str(saved), *pair(case.program, tmp_path))
+    reported = words_of(ended.err)
+    # Who polls first is asked about: of the sender's completion the cause is the receive's.
+    assert re.search(rf" {case.cause}(?: of \S+)?: ", reported), ended.err
+    assert case.evidence in reported, ended.err
+    assert ("they hang" in reported) == case.hangs, ended.err
+    sources = re.findall(r"^ +(?:ev \d+:|posted at) (\S+:\d+) in \w+$", ended.err, re.MULTILINE)
+    assert lines_with(case.program, case.call) & {*sources}, ended.err
+    question = ["A.qp0"] if case.program == "deadlock" else []  # nothing is wrong with the adapters
+    command = [sys.executable, "-m", "rdmalab", "why", str(saved), *question]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert f" {case.cause}: " in words_of(done.stdout)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.program)
+def test_why_at_the_end_finds_it_too(case: Case, tmp_path: Path) -> None:
+    ended = execute("--why", *pair(case.program, tmp_path))
+    assert ended.code, ended.err
+    assert "WELL" not in ended.err, ended.err
+
+
+def test_a_right_program_ends_well(tmp_path: Path) -> None:
+    saved = str(tmp_path / "saved.rdmalab.yaml")
+    ended = execute("--why", "--save", saved, *pair("right", tmp_path))
+    assert (ended.code, ended.out.count("success")) == (0, 3)
+    assert "WELL" in ended.err
+    again = [sys.executable, "-m", "rdmalab", "run", saved]
+    assert subprocess.run(again, capture_output=True, check=False).returncode == 0
+
+
+def test_why_gives_the_exit_code_where_the_programs_ended_well(tmp_path: Path) -> None:
+    assert execute(*pair("wrong_rkey", tmp_path)).code == 0
+    assert execute("--why", *pair("wrong_rkey", tmp_path)).code == 1
+
+
+def test_what_the_end_of_a_process_destroys_is_no_call_of_its_last_line(tmp_path: Path) -> None:
+    ended = execute("--why", *pair("peer_crash", tmp_path))
+    asked = words_of(ended.err.rpartition("FAILED")[2])
+    assert re.search(r"destroyed A\.qp0, called by peer_crash \(\d+\), at its end \[", asked), asked
+    told = ended.err.partition("FAILED")[2].partition("posted at")[0]
+    destroyed = re.search(r"destroyed A\.qp0 +\[ev (\d+)\]", told)
+    assert destroyed is not None
+    assert f"ev {destroyed[1]}: " not in told, told
+
+
+def test_each_call_that_blocks_is_that_of_its_program(tmp_path: Path) -> None:
+    lab, program = Lab(), compiled("waits")
+    commands = [
+        Command((program, str(tmp_path / "s"), "serve"), "A"),
+        Command((program, str(tmp_path / "s"), "ask"), "B"),
+    ]
+    execution = Execution(lab, commands, lambda _: None)
+    execution.run(limit_s=60, end_stuck=True)
+
+    def callers(verb: str) -> list[str]:
+        events = [entry.event for entry in lab.session.journal if entry.invocation.name == verb]
+        return [execution.caller_of(event).partition(",")[0] for event in events]
+
+    assert len({*callers("get_cq_event")}) == len(commands)
+    assert sorted(callers("get_cq_event")) == sorted(callers("alloc_pd"))
