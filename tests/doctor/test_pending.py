@@ -104,7 +104,7 @@ def test_a_fix_that_leaves_the_peer_in_err_does_not_work() -> None:
 
 
 @pytest.mark.parametrize("wr_id", [6, 8])
-def test_of_a_request_that_waits_for_a_read_the_time_is_told_and_no_fix(wr_id: int) -> None:
+def test_waiting_for_a_read_has_an_end_and_no_fix(wr_id: int) -> None:
     lab = played(
         "use rc_pair", "fault delay A->B 3ms opcode=RDMA_READ_REQUEST",
         "post_send A.qp0 wr_id=5 opcode=RDMA_READ sg=A.mr0[0:64] remote=B.mr0[0]",

@@ -291,8 +291,8 @@ def _cq(case: Case) -> list[Subject]:
     every = (of_program(case, program) for program in programs_of(case.world))
     waiting = [each for each in every if each is not None and case.subject.thing in each.cqs]
     qps = case.world.nodes[case.node].qps.items.values()
-    told = case.cq.cqes or any(each.expects_message for each in waiting)
-    silent = [each for qp in qps if qp.send_cq == case.cq.number and not told and not undone(qp)
+    known = case.cq.cqes or any(each.expects_message for each in waiting)
+    silent = [each for qp in qps if qp.send_cq == case.cq.number and not known and not undone(qp)
               for each in _unsignaled(case, [case.subject.thing], qp)]  # fmt: skip
     return [Subject(Sort.PROGRAM, each.thing) for each in waiting] + silent
 
