@@ -192,8 +192,9 @@ class TimeSpent:
         """Whether a packet of it, or an answer, was lost or dropped before its end."""
         rows = (*self.send.transmissions, *self.send.answers)
         end_ns = self.life[1] if self.life is not None else 0
-        return any(row.fate is Fate.LOST or (row.fate is Fate.DROPPED and (row.arrives_ns or 0) <= end_ns)
-                   for row in rows)  # fmt: skip
+        came = (row for row in rows if row.fate is Fate.DROPPED)
+        return (any(row.fate is Fate.LOST for row in rows)
+                or any((row.arrives_ns or 0) <= end_ns for row in came))  # fmt: skip
 
     def _timeouts(self) -> Iterator[Spent]:
         """Until the ack timer fired, if a packet or its answer was lost: else see timeout-short."""
