@@ -64,7 +64,7 @@ def _lent(case: Case, send: Send, wqe: SendWqe, ending: Ending) -> Finding | Non
         return None
     qp, peer = case.qp, case.peer
     gone = key_lookup.former(case, peer.node, wqe.wr.rkey) if peer is not None else None
-    if gone is None or not gone.dead or peer is None or qp is None:
+    if gone is None or peer is None or qp is None:
         return ok("the peer has not deregistered the region")
     rights, length = key_lookup.asked_of_peer(wqe)
     denial = Denial(peer.node, Denied.KEY, wqe.wr.rkey, wqe.wr.remote_addr, length, rights)

@@ -186,8 +186,7 @@ def _rem_access_refusal(case: Case, wqe: SendWqe, peer: QueuePair) -> list[Evide
 
 def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Fix | None:
     """Bring both ends up again, and name memory of the peer that allows it."""
-    gone = key_lookup.former(case, peer.node, wqe.wr.rkey) if peer is not None else None
-    if peer is None or (gone is not None and gone.dead):  # see dereg-early
+    if peer is None or key_lookup.former(case, peer.node, wqe.wr.rkey) is not None:
         return None
     denial = key_lookup.denial_at(case.world.nodes[peer.node], peer, wqe)
     if denial is None:
