@@ -10,6 +10,7 @@ from rdmalab.doctor.evidence.outcome import Status, outcome_of
 from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.moments.what_if import attempt
 from rdmalab.grammar.expressions import parse_expression
+from rdmalab.views import fmt
 from rdmalab.world.relations import exists
 from tests.doctor import tidying
 from tests.doctor.asking import answer, played
@@ -100,3 +101,20 @@ def test_a_fix_that_leaves_the_peer_in_err_does_not_work() -> None:
     lines = ["modify_qp A.qp0 state=ERR", "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64]"]
     (subject, *_) = subjects(lab.session, Log(lab.session), parse_expression("A.qp0.wr[7]").node)
     assert not attempt(lab.session, lines, subject).works
+
+
+@pytest.mark.parametrize("wr_id", [6, 8])
+def test_waiting_for_a_read_has_an_end_and_no_fix(wr_id: int) -> None:
+    lab = played(
+        "use rc_pair", "fault delay A->B 3ms opcode=RDMA_READ_REQUEST",
+        "post_send A.qp0 wr_id=5 opcode=RDMA_READ sg=A.mr0[0:64] remote=B.mr0[0]",
+        "post_send A.qp0 wr_id=6 opcode=RDMA_WRITE sg=A.mr0[64:128] remote=B.mr0[512] "
+        "flags=SIGNALED|FENCE",
+        "post_send A.qp0 wr_id=8 opcode=RDMA_READ sg=A.mr0[128:192] remote=B.mr0[0] flags=SIGNALED",
+        "run 10us",
+    )  # fmt: skip
+    report = answer(lab, f"why A.qp0.wr[{wr_id}]")
+    lab.do("run")
+    ended = fmt.clock(lab.look(f"A.qp0.wr[{wr_id}].completed_ns"))
+    assert f"completes at {ended} if time goes on" in report.text
+    assert "fix" not in report.text

@@ -94,36 +94,15 @@ _ADVICE = "keep memory registered until all work that names it has completed"
 
 def _dereg_early_cure(case: Case) -> Fix:
     """Register the bytes once more, and post the work again."""
-    send, receive, qp = case.send, case.receive, case.qp
-    lines: list[str] = []
-    if send is not None and send.wqe is not None and qp is not None:
-        lines = _send_again(case, send.wqe, qp)
+    qp, receive, wqe = case.qp, case.receive, case.wqe
+    found = None
+    if wqe is not None and qp is not None:
+        scatters = wqe.work is not None and wqe.work.local is Local.SCATTER
+        rights = int(Access.LOCAL_WRITE) if scatters else 0
+        found = memory_fixes.posted_with(case, qp, wqe.wr, rights, qp)
     elif receive is not None and receive.wqe is not None and qp is not None and not receive.shared:
-        lines = _receive_again(case, receive.wqe, qp)
-    return Fix(lines) if lines else Fix(program=_ADVICE)
-
-
-def _send_again(case: Case, wqe: SendWqe, qp: QueuePair) -> list[str]:
-    scatters = wqe.work is not None and wqe.work.local is Local.SCATTER
-    correction = memory_fixes.corrected(
-        case, qp, case.hca, wqe.wr, int(Access.LOCAL_WRITE) if scatters else 0
-    )
-    if correction is None:
-        return []
-    again = commands.again(case, qp, wqe.wr, after_reset=True, sg=correction.sg)
-    return [*correction.lines, *memory_fixes.ready_to_send(case, qp), *again]
-
-
-def _receive_again(case: Case, wqe: RecvWqe, qp: QueuePair) -> list[str]:
-    """And a message for it, so that it shows."""
-    correction = memory_fixes.corrected(case, qp, case.hca, wqe.wr, int(Access.LOCAL_WRITE))
-    if correction is None:
-        return []
-    post = commands.post_recv(case, qp, wqe.wr, sg=correction.sg)
-    sends = (
-        memory_fixes.a_message(case, case.peer, correction.length) if case.peer is not None else []
-    )
-    return [*correction.lines, *commands.bring_up_again(case, qp), post, *sends]
+        found = memory_fixes.posted_with(case, qp, receive.wqe.wr, int(Access.LOCAL_WRITE), qp)
+    return found or Fix(program=_ADVICE)
 
 
 class _Loan(NamedTuple):

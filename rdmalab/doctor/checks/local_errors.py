@@ -96,9 +96,9 @@ def loc_prot(
     since = ending.event if gone else work.posted
     tests = [fact(key_lookup.denial_text(case, denial, memory.user), work.posted)
              for denial in denials[:2]]  # fmt: skip
-    tests += [each for denial in denials[:1] for each in key_lookup.rights_changed(case, denial)]
+    tests += [each for denial in denials[:1] for each in key_lookup.changed(case, denial)]
     tests = tests or [fact("a buffer of it could not be touched then; now it could", work.posted)]
-    cure = _stale(work.posted, gone) if gone else _loc_prot_cure(case, qp, memory)
+    cure = _stale(work.posted, gone) if gone else memory_fixes.posted_with(case, qp, *memory)
     return fail(*tests, ended, cure=cure, since=since)
 
 
@@ -143,26 +143,6 @@ def _memory(case: Case, qp: QueuePair) -> Memory | None:
         return None
     scatters = send.wqe.work.local is Local.SCATTER
     return Memory(send.wqe.wr, int(Access.LOCAL_WRITE) if scatters else 0, qp)
-
-
-def _loc_prot_cure(case: Case, qp: QueuePair, memory: Memory) -> Fix | None:
-    correction = memory_fixes.corrected(case, memory.user, case.hca, memory.wr, memory.rights)
-    if correction is None:
-        return None
-    lines = [*correction.lines, *memory_fixes.ready_to_send(case, qp)]
-    if isinstance(memory.wr, SendWR):
-        again = commands.again(case, qp, memory.wr, after_reset=True, sg=correction.sg)
-        return Fix([*lines, *again])
-    return Fix([*lines, commands.post_recv(case, qp, memory.wr, sg=correction.sg), *_message(case)])
-
-
-def _message(case: Case) -> list[str]:
-    """The line that posts the receive again."""
-    message = case.message
-    sender = find_qp(case.world, *message.thing[1:]) if message is not None else None
-    if message is None or sender is None:
-        return []
-    return [commands.post_send(case, sender, message.wqe.wr)]
 
 
 @check("loc-qp-op")

@@ -99,6 +99,12 @@ def ordering(case: Case) -> Finding:
             )
             if came or case.subject == each.send.subject:
                 return _overtaken(case, each)
+            if (
+                case.content is not None
+                and node == case.node
+                and (meet([case.content.piece], [each.piece]))
+            ):  # they are right by now
+                return warn(*_overtaken(case, each).evidence)
     return ok("it sends nothing that a READ before it brings")
 
 

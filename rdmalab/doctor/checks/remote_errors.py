@@ -147,13 +147,13 @@ def rem_access(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePa
     if case.unanswered is not None and (dropped := case.unanswered.because("rkey")):
         if peer is None:
             return NA
-        refusal = _rem_access_refusal(case, wqe, peer)
+        refusal = _rem_access_refusal(case, wqe, peer)[0]
         cure = _cure(case, wqe, qp, peer)
         return _without_nak(qp, ending, fact(refusal.text, dropped[-1].event), cure)
     if ending.status is not WCStatus.REM_ACCESS_ERR:
         return ok("the peer did not deny its memory")
     naks = [row for row in send.answers if row.syndrome is not None and row.syndrome.name != "ACK"]
-    evidence = [_rem_access_refusal(case, wqe, peer)] if peer is not None else []
+    evidence = _rem_access_refusal(case, wqe, peer) if peer is not None else []
     evidence += [fact(f"{row.label} came back", row.event) for row in naks[-1:]]
     evidence.append(fact("it ended with REM_ACCESS_ERR", ending.event))
     return fail(*evidence, cure=_cure(case, wqe, qp, peer))
@@ -173,14 +173,15 @@ def _taken(case: Case, receive: Receive, ending: Ending, qp: QueuePair) -> Findi
     )  # fmt: skip
 
 
-def _rem_access_refusal(case: Case, wqe: SendWqe, peer: QueuePair) -> Evidence:
+def _rem_access_refusal(case: Case, wqe: SendWqe, peer: QueuePair) -> list[Evidence]:
     found = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
     events = [event_of(r) for r in found if reason_of(r) == "rkey" and event_of(r) <= case.ended]
     denial = key_lookup.denial_at(case.world.nodes[peer.node], peer, wqe)
     test = f"rkey {wqe.wr.rkey:#x} did not allow it then; now it does"
     if denial is not None:
         test = key_lookup.denial_text(case, denial, peer)
-    return fact(test, events[-1] if events else None)
+    taken = key_lookup.changed(case, denial) if denial is not None else []
+    return [fact(test, events[-1] if events else None), *taken]
 
 
 def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Fix | None:

@@ -94,23 +94,33 @@ def _waited_ns(case: Case) -> int:
 def timeout_short(
     case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair, path: Path
 ) -> Finding:
-    """Check whether retries ran out with no loss: the timeout is shorter than the round trip."""
-    if ending.status is not WCStatus.RETRY_EXC_ERR:
+    """Check whether a timeout shorter than the round trip, without loss, retransmitted it.
+
+    If it ended with success all the same, that is a warning.
+    """
+    again = len([row for row in send.transmissions if row.psn == wqe.first_psn]) > 1
+    done = ending.status is WCStatus.SUCCESS and again
+    if ending.status is not WCStatus.RETRY_EXC_ERR and not done:
         return ok("it did not fail for want of an answer")
     way_ns, wait_ns = 2 * case.world.network.cable.latency_ns, path.answer_ns
     gone = [row for row in (*send.transmissions, *send.answers) if row.fate in _GONE]
+    gone = gone if not done or TimeSpent(send).is_lossy else []
     if gone or wait_ns is None or wait_ns >= way_ns:
         return ok("an answer takes less time than its timer waits")
     since = set_at(case, qp, Attr.TIMEOUT)
     enough = next(code for code in range(1, 32) if 4096 << code > 2 * way_ns)
     longer = {"timeout": str(enough)}
-    return fail(
+    facts = [
         fact(f"{case.qp_name(qp)} was given timeout={qp.attr.timeout}: it waits "
              f"{fmt.duration(wait_ns)} for an answer", since),
         fact(f"the round trip takes {fmt.duration(way_ns)}"),
-        fact("nothing was lost, and it failed with RETRY_EXC_ERR", ending.event),
-        cure=Fix(recovery.reconnected(case, qp, wqe.wr, longer, longer)), since=since,
-    )  # fmt: skip
+    ]  # fmt: skip
+    if done:
+        late = fact("nothing was lost, and it was retransmitted all the same", ending.event)
+        return warn(*facts, late, cure=Fix(program=f"connect with timeout={enough} or more"))
+    failed = fact("nothing was lost, and it failed with RETRY_EXC_ERR", ending.event)
+    cure = Fix(recovery.reconnected(case, qp, wqe.wr, longer, longer))
+    return fail(*facts, failed, cure=cure, since=since)
 
 
 _RETRY7_RXE_CURE = {"retry_cnt": "6"}

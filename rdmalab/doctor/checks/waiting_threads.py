@@ -148,11 +148,31 @@ def silent_peer(case: Case, waits: ThreadWait) -> Finding:
     lines = [some_message(case, peer, length)] if peer.state is QPState.RTS else []
     sends = peer.sq.posted or case.log.about(Kind.SEND_POSTED, peer.thing)
     sent = _last_post(case, peer) if sends else fact(f"{case.qp_name(peer)} has sent nothing")
+    cure = Fix(lines) if lines else None
+    if (other := _answer_elsewhere(case, peer, qp.node)) is not None:
+        sent = other
+        cure = Fix(program=f"post the answer on {case.qp_name(peer)}, which got the request")
     return (wait if waits.serves else fail)(
         fact(f"{receives} posted on {case.qp_name(qp)}, and no message has come for it"),
-        sent, waits.words(), *thread_waits.unread_events(case),
-        cure=Fix(lines) if lines else None, since=waits.since(),
+        sent, waits.words(), *thread_waits.unread_events(case), cure=cure, since=waits.since(),
     )  # fmt: skip
+
+
+def _answer_elsewhere(case: Case, peer: QueuePair, node: str) -> Evidence | None:
+    """The first message to a node that who took the last one of a QP then sent on another QP."""
+    log = case.log
+    taken = [event_of(r) for r in log.of(Kind.CQE_POLLED, peer.node)
+             if cqe_of(r).qp_num == peer.number and not cqe_of(r).is_send][-1:]  # fmt: skip
+    for record in log.of(Kind.SEND_POSTED, peer.node) if taken else ():
+        event, other = event_of(record), find_qp(case.world, peer.node, object_of(record))
+        work = send_wqe_of(record).work
+        if event < taken[0] or other is None or work is None or not work.consumes_receive:
+            continue
+        if log.asked(event)[1] == log.asked(taken[0])[1] and peer_node(case.world, other) == node:
+            name, wr = case.qp_name(other), fmt.wr(send_wqe_of(record).wr.wr_id)
+            text = f"{log.who(event)} took a message from {case.qp_name(peer)}, and then sent {wr}"
+            return fact(f"{text} on {name}", event) if other is not peer else None
+    return None
 
 
 @check("condition-false", waits=thread_wait)
@@ -175,29 +195,41 @@ def condition_false(case: Case, waits: ThreadWait) -> Finding:
     if unposted:
         change = f"wait for the wr_id of a {waits.posts_named} that is posted"
     change = other.advice if other is not None else change
+    written, moved = _written_by(case, waits)
     idle = waits.serves and not (other is not None and other.for_good)
-    cure = Fix(program=f"{change}, or do not wait for it in {waits.name}")
+    cure = Fix(program=moved or f"{change}, or do not wait for it in {waits.name}")
     return (wait if idle else fail)(
-        *unposted, *values, *_written_by(case, waits), *thread_waits.unread_events(case),
+        *unposted, *values, *written, *thread_waits.unread_events(case),
         waits.words(), cure=None if idle else cure, since=waits.since(),
     )  # fmt: skip
 
 
-def _written_by(case: Case, waits: ThreadWait) -> list[Evidence]:
-    """Evidence on the bytes that a condition reads: the message, threads and calls that wrote."""
-    piece = watched(case.session, waits.program.line.question)
+def _written_by(case: Case, waits: ThreadWait) -> tuple[list[Evidence], str]:
+    """Evidence on the bytes that a condition reads: the message, threads and calls that wrote.
+
+    Where what it wants was written beside them, advice on the place; else that is empty.
+    """
+    question = waits.program.line.question
+    piece = watched(case.session, question)
     node, log = case.node, case.log
-    if piece is None:
-        return []
+    if piece is None or question is None:
+        return [], ""
     came, where = last_arrival(log, node, piece), words_for(case.session, node, piece)
     since = came.event if came is not None else -1
     host = [event for r in log.of(Kind.HOST_WROTE, node)
             if (event := event_of(r)) > since and meet([piece], [piece_of(r)])][-1:]  # fmt: skip
     beside = memory_waits.beside(case, waits.thing, piece, max([since, *host]))
     before = "after that" if came is not None or host else f"nothing wrote {where};"
-    near = [fact(f"{before} {beside.by} wrote {beside.where}", beside.event)] if beside else []
+    near, moved = list[Evidence](), ""
+    if beside is not None:
+        place = conditions.wanted_at(case, question, beside.piece)
+        holds = f", with what is awaited at {place}" if place else ""
+        near = [fact(f"{before} {beside.by} wrote {beside.where}{holds}", beside.event)]
+        moved = (
+            f"wait for {place} in {waits.name}, or let {beside.by} write {where}" if place else ""
+        )
     if came is None:
-        return [*(fact(f"{log.who(event)} wrote {where}", event) for event in host), *near]
+        return [*(fact(f"{log.who(event)} wrote {where}", event) for event in host), *near], moved
     own = [each.event for each in written_over(log, node) if each.came == came][-1:]
     under_way = "had written them while that was under way"
     by, opcode = name_of(case.names, came.message.subject), came.message.wqe.wr.opcode.name
@@ -205,4 +237,4 @@ def _written_by(case: Case, waits: ThreadWait) -> list[Evidence]:
     return [fact(f"{by} wrote {where}{how}", came.event),
             *(fact(f"{log.who(event)} {under_way}", event) for event in own),
             *(fact(f"{log.who(event)} wrote them again", event) for event in host),
-            *near]  # fmt: skip
+            *near], moved  # fmt: skip

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Call, Case, CompletionQueue, QueuePair, SendWqe, Sort, Subject
 from rdmalab.doctor.evidence import posting_calls
+from rdmalab.doctor.evidence.content import bytes_at
 from rdmalab.doctor.evidence.host_reads import watched
 from rdmalab.doctor.evidence.made_good import Repeats
 from rdmalab.doctor.evidence.work_of_queues import (
@@ -24,7 +25,6 @@ from rdmalab.doctor.facts.memory_waits import failed_writes
 from rdmalab.doctor.facts.qp_error_cause import ErrorCause, posted_in_error, qp_error_cause
 from rdmalab.doctor.facts.thread_waits import (
     ThreadWait,
-    cqs_of,
     looked_at,
     of_program,
     things_of,
@@ -198,7 +198,8 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
     """Of a thread that waits at rest: stopped threads, sends without a trace, open regions."""
     found = [Subject(Sort.PROGRAM, p.thing) for p in waits.providers]
     for qp in waits.qps:
-        found += [] if undone(qp) else _unsignaled(case, waits.cqs, qp)
+        silent = not (undone(qp) or waits.expects_message)
+        found += _unsignaled(case, waits.cqs, qp) if silent else []
         for cq in waits.cqs:
             found += elsewhere(case.log, qp, cq.number)
         batch = posting_calls.latest_batch(case.log, Subject(Sort.QP, qp.thing))
@@ -212,7 +213,9 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
         own = posted is not None and case.log.asked(posted)[1] == waits.name
         found += [work] if own or not waits.qps else []
     found += waits.silent + waits.refuted
-    found += failed_writes(case, watched(case.session, waits.program.line.question))
+    piece = watched(case.session, waits.program.line.question)
+    looked = bytes_at(case.session, case.node, piece) if piece is not None else None
+    found += failed_writes(case, piece) + ([looked] if looked is not None else [])
     named = [t for t in waits.things if t.noun is Noun.QP]
     for qp in (qp for qp in waits.qps if qp.thing in named):
         found += undone(qp) + first_failed(case.log, qp.thing)
@@ -285,14 +288,13 @@ def _cq(case: Case) -> list[Subject]:
     """The threads that wait for it at rest; the sends that ended without a word on it."""
     if case.cq is None or not case.at_rest:
         return []
+    every = (of_program(case, program) for program in programs_of(case.world))
+    waiting = [each for each in every if each is not None and case.subject.thing in each.cqs]
     qps = case.world.nodes[case.node].qps.items.values()
-    silent = [] if case.cq.cqes else [
-        each for qp in qps if qp.send_cq == case.cq.number and not undone(qp)
-        for each in _unsignaled(case, [case.subject.thing], qp)
-    ]  # fmt: skip
-    waiting = [p for p in programs_of(case.world) if of_program(case, p) is not None]
-    return [Subject(Sort.PROGRAM, p.thing)
-            for p in waiting if case.subject.thing in cqs_of(case, p)] + silent  # fmt: skip
+    known = case.cq.cqes or any(each.expects_message for each in waiting)
+    silent = [each for qp in qps if qp.send_cq == case.cq.number and not known and not undone(qp)
+              for each in _unsignaled(case, [case.subject.thing], qp)]  # fmt: skip
+    return [Subject(Sort.PROGRAM, each.thing) for each in waiting] + silent
 
 
 def _queue_pair(case: Case) -> list[Subject]:

@@ -6,7 +6,15 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence.content import octets_then
 from rdmalab.doctor.evidence.log import Log, once_a_log
-from rdmalab.doctor.evidence.messages import Message, Piece, arrived, meet, piece_of
+from rdmalab.doctor.evidence.messages import (
+    Message,
+    Piece,
+    arrived,
+    is_request,
+    meet,
+    piece_of,
+    posted_as,
+)
 from rdmalab.doctor.evidence.ownership import MOST_WRITES
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.grammar.nodes import Index, Node
@@ -20,6 +28,8 @@ from rdmalab.spec.work import WROpcode
 from rdmalab.world.programs import Program, programs_of
 
 _WRITES = (WROpcode.RDMA_WRITE, WROpcode.RDMA_WRITE_WITH_IMM)
+MOST_FETCHES = 64
+"""Of the reads of the adapter so many are looked at, the newest."""
 _OVER = (ProgramState.DONE, ProgramState.FAILED)
 
 
@@ -113,6 +123,35 @@ def _reads(log: Log, node: str) -> list[_Read]:
     return found
 
 
+def _fetches(log: Log, node: str) -> Iterator[_Read]:
+    """Reads of bytes by the adapter, for sends that programs of a node posted after a wait.
+
+    What the program itself had filled is its own data, whatever came over it later.
+    """
+    programs = {each.thing: each for each in programs_of(log.session.world)}
+    filled = [(rec.event_of(r), piece_of(r)) for r in log.of(Kind.HOST_WROTE, node)]
+    for record in log.of(Kind.MEMORY_READ, node)[-MOST_FETCHES:] if not log.begins else ():
+        event, piece = rec.event_of(record), piece_of(record)
+        if any(wrote < event and meet([piece], [own]) for wrote, own in filled):
+            continue
+        for ran in log.within(_posted(log, record) or -1):
+            thing = Thing(Noun.PROGRAM, rec.node_of(ran), rec.object_of(ran))
+            if rec.kind_of(ran) is Kind.PROGRAM_RAN and (program := programs.get(thing)):
+                at = rec.line_number_of(ran) - 1
+                if any(line.word in ("wait", "poll") for line in program.lines[:at]):
+                    over = program.state in _OVER
+                    yield _Read(thing, program.lines[at], event, piece, over)
+
+
+def _posted(log: Log, read: Record) -> int | None:
+    """The event in which the send was posted for which the adapter read bytes."""
+    thing = Thing(Noun.QP, rec.node_of(read), rec.object_of(read))
+    sent = (r for r in log.within(rec.event_of(read))
+            if rec.kind_of(r) is Kind.PACKET_SENT and is_request(rec.packet_of(r)))  # fmt: skip
+    wqe = next((wqe for r in sent if (wqe := posted_as(log, thing, r)) is not None), None)
+    return log.event_of(Kind.SEND_POSTED, thing, wqe.serial) if wqe is not None else None
+
+
 def _arrived(log: Log, record: Record) -> Arrival | None:
     event = rec.event_of(record)
     where = rec.node_of(record), rec.object_of(record)
@@ -128,8 +167,11 @@ def last_arrival(log: Log, node: str, piece: Piece) -> Arrival | None:
 
 @once_a_log
 def early_reads(log: Log, node: str) -> Iterator[EarlyRead]:
-    """Reads by programs that are over: of bytes that came later and were not read again."""
-    reads = _reads(log, node)
+    """Reads by programs that are over, or by the adapter for their sends: of bytes that came later
+    from another node and were not read again.
+    """
+    lines, fetches = _reads(log, node), list(_fetches(log, node))
+    reads = [*lines, *fetches]
     for each in reads:
         writes = (r for r in log.since(each.event + 1, Kind.MEMORY_WRITTEN)
                   if rec.node_of(r) == node and meet([each.piece], [piece_of(r)]))  # fmt: skip
@@ -137,7 +179,8 @@ def early_reads(log: Log, node: str) -> Iterator[EarlyRead]:
                     for other in reads)  # fmt: skip
         first = next(writes, None) if each.over and not again else None
         came = _arrived(log, first) if first is not None else None
-        if came is not None and came.message.posted < each.event:
+        own = came is not None and each in fetches and came.message.thing.node == node
+        if came is not None and came.message.posted < each.event and not own:  # see overtakes
             yield EarlyRead(*each[:4], came)
 
 

@@ -187,15 +187,24 @@ class TimeSpent:
         kinds = (Kind.PACKET_DELAYED, Kind.PACKET_HELD)
         return any(self.log.since(self.send.posted or 0, kind) for kind in kinds)
 
+    @property
+    def is_lossy(self) -> bool:
+        """Whether a packet of it, or an answer, was lost or dropped before its end."""
+        rows = (*self.send.transmissions, *self.send.answers)
+        end_ns = self.life[1] if self.life is not None else 0
+        came = (row for row in rows if row.fate is Fate.DROPPED)
+        return (any(row.fate is Fate.LOST for row in rows)
+                or any((row.arrives_ns or 0) <= end_ns for row in came))  # fmt: skip
+
     def _timeouts(self) -> Iterator[Spent]:
-        """Until the ack timer fired: a packet or its answer was lost."""
+        """Until the ack timer fired, if a packet or its answer was lost: else see timeout-short."""
         sent = [rec.at_ns_of(r) for r in self._records(Kind.PACKET_SENT)]
         fired = [r for r in self._records(Kind.WENT_BACK) if rec.reason_of(r) == "timeout"]
         waited = 0
         for record in fired:
             waited += rec.at_ns_of(record) - max(t for t in [self._started_ns, *sent]
                                              if t <= rec.at_ns_of(record))  # fmt: skip
-        if fired:
+        if fired and self.is_lossy:
             many = fmt.count(len(fired), "timeout")
             text = f"{fmt.duration(waited)} in {many}: a packet or its answer was lost"
             advice = "find what loses packets; a smaller timeout asks again earlier"

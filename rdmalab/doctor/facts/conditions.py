@@ -6,16 +6,19 @@ from typing import NamedTuple
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case, CompletionQueue
 from rdmalab.doctor.evidence.finding import Evidence, fact
-from rdmalab.doctor.evidence.messages import taking
+from rdmalab.doctor.evidence.messages import Piece, taking
 from rdmalab.doctor.evidence.subject import Subject, name_of
 from rdmalab.doctor.evidence.work_of_queues import subject_of_cqe
 from rdmalab.doctor.facts import undelivered
 from rdmalab.doctor.facts.thread_waits import ThreadWait
 from rdmalab.grammar.nodes import COMPARISONS, Binary, Literal, Node, Path, operands
+from rdmalab.grammar.text import octets
 from rdmalab.grammar.trees import facts, render
+from rdmalab.views import fmt
 from rdmalab.world.relations import peer_of
 
 _OF_ANY_WORK = ("wr_id", "status", "qp_num", "qp", "vendor_err", "at_ns")
+_BYTE = range(1, 256)
 _HEX = ("imm_data", "invalidated_rkey")
 
 
@@ -46,6 +49,23 @@ def false_comparisons(case: Case, node: Node) -> Iterator[Binary]:
         return
     for each in operands(node):
         yield from false_comparisons(case, each)
+
+
+def wanted_at(case: Case, question: Node, there: Piece) -> str:
+    """The last of these bytes that have the value which a condition wants; empty if none have it.
+
+    A byte of 0 is no value that a message brings.
+    """
+    held = case.hca.memory.read(*there)
+    for each in false_comparisons(case, question):
+        value = each.right.value if isinstance(each.right, Literal) else 0
+        wanted = (
+            octets(value) if isinstance(value, str) else bytes([value] if value in _BYTE else [])
+        )
+        at = held.rfind(wanted) if wanted and each.operator == "==" else -1
+        if at >= 0:
+            return fmt.thing_at(case.world, case.names, case.node, there[0] + at)
+    return ""
 
 
 def _needed(node: Node) -> Iterator[Binary]:

@@ -10,7 +10,7 @@ from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.hca.device import Hca
 from rdmalab.hca.dma import Denied, MemoryUser, locate
 from rdmalab.hca.invalid_pointers import listed
-from rdmalab.hca.objects import WINDOWS, key_of, region_number, window_number
+from rdmalab.hca.objects import WINDOWS, MemoryRegion, key_of, region_number, window_number
 from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.spec.access import Rereg
 from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
@@ -62,15 +62,21 @@ def denial_text(case: Case, denial: Denial, user: MemoryUser) -> str:
     return key_denials.denial_text(hca, case.names, denial, user)
 
 
-def rights_changed(case: Case, denial: Denial) -> list[Evidence]:
-    """The newest rereg_mr that set the access flags of the region whose rights are missing."""
+_TAKEN = {
+    Denied.RIGHTS: (Rereg.CHANGE_ACCESS, "set its access flags"),
+    Denied.PD: (Rereg.CHANGE_PD, "moved it to that domain"),
+}
+
+
+def changed(case: Case, denial: Denial) -> list[Evidence]:
+    """The newest rereg_mr that took from a region what the denial misses; [] if none did."""
     opened = denial.opened(case.world.nodes[denial.node])
-    if denial.why is not Denied.RIGHTS or opened is None:
+    if denial.why not in _TAKEN or not isinstance(opened, MemoryRegion):
         return []
-    calls = case.log.of(Kind.REREGISTERED, denial.node, region_number(denial.key))
-    events = [event_of(r) for r in calls
-             if rereg_of(r) & Rereg.CHANGE_ACCESS and event_of(r) < case.ended]  # fmt: skip
-    return [fact("rereg_mr had set its access flags", event) for event in events[-1:]]
+    flag, text = _TAKEN[denial.why]
+    calls = case.log.of(Kind.REREGISTERED, denial.node, opened.number)
+    events = [event_of(r) for r in calls if rereg_of(r) & flag and event_of(r) < case.ended]
+    return [fact(f"rereg_mr had {text}", event) for event in events[-1:]]
 
 
 def _past(case: Case, denial: Denial) -> str:

@@ -34,6 +34,7 @@ class Beside(NamedTuple):
     by: str
     where: str
     event: int
+    piece: Piece
 
 
 class Early(NamedTuple):
@@ -137,7 +138,7 @@ def beside(case: Case, thing: Thing, piece: Piece, since: int) -> Beside | None:
     if where is None or (came is None and kind is Kind.MEMORY_WRITTEN):
         return None
     by = name_of(case.names, came.message.subject) if came is not None else log.who(-event)
-    return Beside(by, where, came.event if came is not None else -event)
+    return Beside(by, where, came.event if came is not None else -event, there)
 
 
 def _distance(one: Piece, other: Piece) -> int:

@@ -1,27 +1,32 @@
 """Threads that wait: for completions, for events, and the threads that were to provide these."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
 
-from rdmalab.command import Noun, Ref, Thing
-from rdmalab.doctor.case import Case, CompletionQueue, Program, QueuePair, Subject
+from rdmalab.command import Invocation, Noun, Ref, Thing
+from rdmalab.doctor.case import Case, CompletionQueue, Program, QueuePair, Receive, Sort, Subject
 from rdmalab.doctor.evidence import components
 from rdmalab.doctor.evidence.finding import Evidence, fact
 from rdmalab.doctor.evidence.host_reads import watched
+from rdmalab.doctor.evidence.messages import Piece, meet
 from rdmalab.doctor.evidence.posting_calls import RECEIVING, SENDING
 from rdmalab.doctor.evidence.work_of_queues import has_work_for, subject_of_cqe
 from rdmalab.doctor.moments.future import goes_on
 from rdmalab.grammar.program import Line
 from rdmalab.grammar.trees import render
 from rdmalab.hca import channels
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.wr import Cqe
 from rdmalab.spec import records as rec
+from rdmalab.spec.access import Access
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind
+from rdmalab.spec.work import WORK, Local
 from rdmalab.views import fmt
 from rdmalab.views.record_text import ARMS
 from rdmalab.world.programs import programs_of
@@ -88,11 +93,18 @@ class ThreadWait:
 
     @cached_property
     def providers(self) -> list[Program]:
-        """The threads that it names, and those that would post what it waits for."""
+        """The threads that it names, and those that would post, or write, what it waits for."""
         ends = {(q.node, q.number) for qp in self.qps for q in (qp, peer_of(self.case.world, qp))
                 if q is not None}  # fmt: skip
-        return [other for other in programs_of(self.case.world) if other is not self.program
-                and (other.thing in self.things or is_to_post(self.case, other, ends))]  # fmt: skip
+        piece = watched(self.case.session, self.program.line.question)
+        others = [each for each in programs_of(self.case.world) if each is not self.program]
+        return [
+            other
+            for other in others
+            if other.thing in self.things
+            or is_to_post(self.case, other, ends)
+            or (piece is not None and _is_to_write(self.case, other, self.thing.node, piece))
+        ]
 
     @cached_property
     def feeding(self) -> list[QueuePair]:
@@ -180,6 +192,23 @@ class ThreadWait:
         return [subject_of_cqe(self.thing.node, cqe) for cqe in failed] if asks else []
 
     @cached_property
+    def expects_message(self) -> bool:
+        """Whether it has posted a receive of its own, and polls for one completion without having
+        polled that one: it means the message, not the sends beside it.
+        """
+        case, log = self.case, self.case.log
+        if self.program.line.question is not None or self.program.line.word != "poll":
+            return False
+        posts = [(qp.thing, r) for qp in self.qps for r in log.about(_POSTS[1], qp.thing)
+                 if log.asked(rec.event_of(r))[1] == self.name]  # fmt: skip
+        newest = max(posts, key=lambda each: rec.event_of(each[1]), default=None)
+        if newest is None:
+            return False
+        thing, wqe = newest[0], rec.recv_wqe_of(newest[1])
+        subject = Subject(Sort.RECV, thing, wqe.serial, wqe.wr.wr_id)
+        return Receive(case.session, subject, log).polled is None
+
+    @cached_property
     def silent(self) -> list[Subject]:
         """The newest unsignaled send that it posted, if all of these make up for what it lacks.
 
@@ -197,6 +226,7 @@ class ThreadWait:
         counts = [int(n) for text in questions for n in _COUNT.findall(text)]
         wanted = max(counts, default=len(self.taken) + 1)
         polls = self.program.wants is None  # and does not sleep in a verb
+        polls = polls and not self.expects_message
         return done[-1:] if polls and len(self.taken) + len(done) == wanted else []
 
     @property
@@ -288,14 +318,45 @@ def looked_at(case: Case) -> list[Thing]:
 
 def is_to_post(case: Case, program: Program, ends: set[tuple[str, int]]) -> bool:
     """Whether a thread that is not done has still to post on one of these queue pairs."""
-    for line in program.lines[program.at :] if program.state is not ProgramState.DONE else ():
-        if line.invocation is None or line.invocation.name not in (*SENDING, *RECEIVING):
-            continue
-        for value in line.invocation.arguments.values():
+    for invocation in _still_to_run(program, *SENDING, *RECEIVING):
+        for value in invocation.arguments.values():
             thing = case.names.find(str(value)) if isinstance(value, Ref) else None
             if thing is not None and thing.noun is Noun.QP and (thing.node, thing.number) in ends:
                 return True
     return False
+
+
+def _is_to_write(case: Case, program: Program, node: str, piece: Piece) -> bool:
+    """Whether a thread that is not done has still to write bytes of a node, or to let them come."""
+    calls = _still_to_run(program, *SENDING, *RECEIVING, "write", "fill")
+    for ref, length in (each for call in calls for each in _written_by(call)):
+        thing = case.names.find(f"{ref.node}.{ref.name}")
+        if thing is not None and (thing.node, thing.noun) == (node, Noun.MR):
+            mr, start = case.world.find(thing, MemoryRegion), ref.start or 0
+            stop = ref.stop or (start + length if length else mr.length)
+            if meet([piece], [(mr.addr + start, stop - start)]):
+                return True
+    return False
+
+
+def _written_by(call: Invocation) -> Iterator[tuple[Ref, int]]:
+    """The places that a call lets be written, each with the bytes of its SGEs; 0: not known."""
+    for wr in call.arguments.get("wr", [call.arguments]):
+        work = WORK.get(wr.get("opcode", -1))
+        local = [ref for ref in wr.get("sg") or [] if isinstance(ref, Ref)]
+        filled = local if work is None or work.local is Local.SCATTER else []
+        places = [wr.get("where")]
+        if work is not None and work.remote & (Access.REMOTE_WRITE | Access.REMOTE_ATOMIC):
+            places += [wr.get("remote"), wr.get("remote_addr")]
+        length = sum((ref.stop or 0) - (ref.start or 0) for ref in local)
+        yield from ((ref, length) for ref in (*filled, *places) if isinstance(ref, Ref))
+
+
+def _still_to_run(program: Program, *verbs: str) -> Iterator[Invocation]:
+    """The calls of these verbs in the lines that a thread has still to run."""
+    for line in program.lines[program.at :] if program.state is not ProgramState.DONE else ():
+        if line.invocation is not None and line.invocation.name in verbs:
+            yield line.invocation
 
 
 RULE = "cq-event-none"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from rdmalab.command import Invocation, New, Noun, Ref
 from rdmalab.doctor.case import Case, QueuePair
+from rdmalab.doctor.evidence.finding import Fix
 from rdmalab.grammar.format import render
 from rdmalab.hca.device import Hca
 from rdmalab.hca.dma import Denied, MemoryUser
@@ -19,7 +20,7 @@ from rdmalab.spec.access import Access, Rereg, needs_local_write
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt, key_denials
 from rdmalab.views.key_denials import Denial
-from rdmalab.world.relations import peer_of
+from rdmalab.world.relations import find_qp, peer_of
 
 
 class MemoryFix(NamedTuple):
@@ -83,6 +84,26 @@ def a_message(case: Case, qp: QueuePair, length: int) -> list[str]:
 
 
 # --------------------------------------------------------------------------- local memory
+def posted_with(
+    case: Case, qp: QueuePair, wr: SendWR | RecvWR, rights: int, user: MemoryUser
+) -> Fix | None:
+    """The request once more, with memory that may be touched; a receive with its message, too."""
+    correction = corrected(case, user, case.hca, wr, rights)
+    if correction is None:
+        return None
+    if isinstance(wr, SendWR):
+        again = commands.again(case, qp, wr, after_reset=True, sg=correction.sg)
+        return Fix([*correction.lines, *ready_to_send(case, qp), *again])
+    came, peer = case.message, case.peer
+    sender = find_qp(case.world, *came.thing[1:]) if came is not None else None
+    message = a_message(case, peer, correction.length) if peer is not None else []
+    if came is not None and sender is not None:
+        message = [commands.post_send(case, sender, came.wqe.wr)]
+    ready = ready_to_send(case, qp) if case.has_ended else commands.bring_up_again(case, qp)
+    return Fix([*correction.lines, *ready, commands.post_recv(case, qp, wr, sg=correction.sg),
+                *message])  # fmt: skip
+
+
 def corrected(
     case: Case, user: MemoryUser, hca: Hca, wr: SendWR | RecvWR, rights: int
 ) -> MemoryFix | None:

@@ -224,8 +224,10 @@ def _not_on(log: Log, qp: QueuePair, cq: int, since: int) -> Iterator[Subject]:
 
 
 def _serves_receives(log: Log, qp: QueuePair, cq: int) -> bool:
-    """Whether a poll of a CQ may be for a queue pair's receives: one waits, or a message came."""
-    return qp.recv_cq == cq and bool(qp.source.wqes or log.about(Kind.RECV_TAKEN, qp.thing))
+    """Whether a poll of a CQ may be for a queue pair's receives: posted, waiting, or taken."""
+    kinds = (Kind.RECV_POSTED, Kind.RECV_TAKEN)  # a RESET has emptied the queue
+    known = bool(qp.source.wqes) or any(log.about(kind, qp.thing) for kind in kinds)
+    return qp.recv_cq == cq and known
 
 
 def elsewhere(log: Log, qp: QueuePair, cq: int) -> list[Subject]:

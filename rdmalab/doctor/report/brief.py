@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rdmalab.doctor.report.report import Cause, Report
+from rdmalab.doctor.report.report import TOO_EARLY, Cause, Report
 from rdmalab.doctor.report.rows import Row, RowPart
 from rdmalab.views import fmt
 
@@ -61,6 +61,7 @@ def _kept(report: Report, budget: Budget) -> list[Row]:
             warned |= {row.slug} if row.part is RowPart.WARNING else set()
             bare = wanted and row.part is RowPart.CAUSE and not budget.rules
             left = 0 if not wanted else 1 if bare and row.number > 1 else budget.evidence
+            left = 0 if row.slug == TOO_EARLY != report.slug else left  # when it ends is enough
         elif row.part is RowPart.EVIDENCE and left > 0:
             left -= 1
             wanted = row.text not in rows[0].text
@@ -73,10 +74,13 @@ def _kept(report: Report, budget: Budget) -> list[Row]:
 
 
 def _leads(report: Report, row: Row) -> bool:
-    """Whether a wait or a warning is the first of its kind, and nothing ranks before it."""
+    """Whether a wait or a warning is the first of its kind, and nothing ranks before it.
+
+    Of a wait that time alone ends the moment of its end stands there, too.
+    """
     kind = RowPart.WAIT if report.waits else RowPart.WARNING
     first = (report.waits or report.warnings)[0].check.slug
-    return not report.chain and row.part is kind and row.slug == first
+    return not report.chain and row.part is kind and row.slug in (first, TOO_EARLY)
 
 
 def _slugs(causes: Sequence[Cause]) -> str:

@@ -206,7 +206,8 @@ class Report(AnswerInRows):
 
     def _fix(self) -> list[Row]:
         remedy = self.remedy
-        if remedy is None or (self.slug == TOO_EARLY and not remedy.helps):  # time alone does it
+        time_does = not self.chain and any(cause.check.slug == TOO_EARLY for cause in self.waits)
+        if remedy is None or (time_does and not remedy.helps):
             return []
         if remedy.cure.program:
             text = f"change the program: {remedy.cure.program}"
