@@ -16,14 +16,14 @@ from rdmalab.classroom.model import LabDocument, Task
 from rdmalab.command import NewKind, NotUnderstood, Noun, Span
 from rdmalab.grammar.hints import suggest
 from rdmalab.scenario import yaml_tree
-from rdmalab.scenario.mistakes import without_mistakes
+from rdmalab.scenario.mistakes import all_mistakes
 from rdmalab.scenario.planned_step import Placing
 from rdmalab.scenario.planner import Vocabulary
 from rdmalab.scenario.rehearsal import rehearsed
 from rdmalab.scenario.repair import Path, Repair, mentioned, scalar
 from rdmalab.scenario.runner import OpenSession, Runner
-from rdmalab.scenario.shape_errors import MOST_MISTAKES, unknown_key
-from rdmalab.scenario.source import FileError, Source, together
+from rdmalab.scenario.shape_errors import unknown_key
+from rdmalab.scenario.source import FileError, Source
 from rdmalab.spec.causes import cause_rows
 from rdmalab.views.query_fields import PARTS
 from rdmalab.vocabulary import VOCABULARY
@@ -89,25 +89,18 @@ class LabChecker:
     def mistakes(self, text: str, path: str) -> list[FileError]:
         """The errors of a text in the order of the file, at most MOST_MISTAKES; [] if none."""
         source = Source(path, text)
-        try:
-            root = yaml_tree.composed(source)
-        except FileError as wrong:
-            return wrong.all
-        repair = _LabRepair(source, root)
-        found = yaml_tree.duplicates(source, root)
-        found += _misspelled(source, root)
-        if found and (not repair.leave_out(found) or yaml_tree.duplicates(source, repair.root)):
-            return together(found).all[:MOST_MISTAKES]
-        lab = without_mistakes(repair, found, lambda: lab_file.built(
-            source, repair.root, self.vocabulary, student="1"
-        ))  # fmt: skip
-        if lab is not None and len(found) < MOST_MISTAKES:
-            existed: set[str] = set()
-            lost = list(repair.lost)
-            found += rehearsed(lab.scenario, lab.root, self.open_session, lost, existed=existed)
-            found += _unknown(lab, repair.lost, existed)
-            found += [] if found else self._refused(lab)
-        return together(found).all[:MOST_MISTAKES] if found else []
+
+        def build(root: Node) -> LabFile:
+            return lab_file.built(source, root, self.vocabulary, student="1")
+
+        return all_mistakes(source, _LabRepair, _misspelled, build, self._play)
+
+    def _play(self, lab: LabFile, repair: _LabRepair, found: list[FileError]) -> None:
+        existed: set[str] = set()
+        lost = list(repair.lost)
+        found += rehearsed(lab.scenario, lab.root, self.open_session, lost, existed=existed)
+        found += _unknown(lab, repair.lost, existed)
+        found += [] if found else self._refused(lab)
 
     def _refused(self, lab: LabFile) -> list[FileError]:
         """The step of the setup that does not end as it must: no student can begin."""

@@ -71,6 +71,14 @@ def test_mistakes_of_every_kind_are_reported_together() -> None:
         assert any(each.startswith(f"{line_of(text, new)} ") for each in errors), (new, errors)
 
 
+def test_a_key_that_is_given_twice_hides_no_other_mistake_of_its_step() -> None:
+    step = "  - {do: use rc_pair, id: a, id: b, within: 5us}\n"
+    text = TEMPLATE.replace("setup:\n", f"setup:\n{step}", 1)
+    errors = " ".join(found(text))
+    assert '"id" is given twice' in errors
+    assert "within goes with run only" in errors
+
+
 def test_a_lab_for_students_has_no_solutions_to_know_names_from() -> None:
     text = TEMPLATE[: TEMPLATE.index("solutions:")].replace("B.mr0[0:5] ==", "B.mine[0:5] ==")
     assert found(text) == []

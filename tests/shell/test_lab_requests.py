@@ -159,7 +159,7 @@ def test_wrong_words_get_one_line(talk: Prompt) -> None:
     assert "no task is called x: answer-of-b deliver both-ways" in typed(talk, "hint x")
     assert "deliver asks for no answer" in typed(talk, "answer deliver 3")
     Path("other.yaml").write_text("mine")
-    assert "is no submission" in typed(talk, "submit other.yaml")
+    assert "is not a submission" in typed(talk, "submit other.yaml")
     assert "cannot be written" in typed(talk, "submit no/such/folder.yaml")
     typed(talk, "new")
     for word in ("task", "hint a", "answer a 1", "submit"):
