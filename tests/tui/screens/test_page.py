@@ -340,3 +340,12 @@ async def test_no_page_opens_over_keys_that_the_prompt_has_not_read() -> None:
         await it.pilot.press("enter")
         await it.until(lambda: "A> alloc_pd A.pd7" in it.said)
         assert it.app.screen is main
+
+
+async def test_a_letter_typed_at_once_after_esc_is_not_lost() -> None:
+    async with stand() as it:
+        await it.say("help")
+        await it.sees("letters go to the prompt")
+        it.app.screen.post_message(events.Key("alt+e", "e"))  # of Esc and e, as Textual reads them
+        await it.press("x", "p")
+        await it.until(lambda: it.app.prompt.text == "exp")
