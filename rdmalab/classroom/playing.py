@@ -68,7 +68,8 @@ def begun(lab: LabFile) -> Played:
     for _ in replies(session, f"checkpoint {START}", file=True):
         pass
     played = Played(lab, session, session.history.here)
-    session.refusal = Rulebook(lab.document.rules, session, played.start).refusal
+    rulebook = Rulebook(lab.document.rules, session, played.start)
+    session.refusal, session.shut = rulebook.refusal, rulebook.shut
     session.bounds = _bounds(lab, played.start)
     return played
 

@@ -159,8 +159,8 @@ class Columns:
         if isinstance(row, PacketRow) and (reason := words.reason(row, brief=is_named)):
             found += self._folded(reason, ink_of(words.meaning(row), _reason_click(row)))
         forms, means = words.outcome(row)
-        is_shown = isinstance(row, PacketRow) and (
-            self.is_flat or self.outcome(row, self.room.tall)
+        is_shown = (
+            not self.is_flat and isinstance(row, PacketRow) and self.outcome(row, self.room.tall)
         )
         if row.failed and not is_shown:
             event = row.end_event if isinstance(row, PacketRow) else row.event

@@ -1,6 +1,6 @@
 """The session: a world, its names, and the journal. Journal and seed determine everything."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -70,9 +70,10 @@ class Session:
     answer: evaluates expressions (the views). refuse_senseless: raises for expressions that cannot
     have a value. touches: whether the last event may have changed the value of an expression.
     open_copy: opens the same lab without any commands. refusal: why the rules of a lab do not allow
-    a line, empty if they do. caller_of: which program of the host called in an event, and where;
-    empty: none. bounds: where every run ends; None: nowhere. unanswered: what programs of the host
-    wait for without end, as questions; the world itself does not know that they wait.
+    a line, empty if they do. shut: commands that they never allow. caller_of: which program of the
+    host called in an event, and where; empty: none. bounds: where every run ends; None: nowhere.
+    unanswered: what programs of the host wait for without end, as questions; the world itself does
+    not know that they wait.
     """
 
     world: World
@@ -83,6 +84,7 @@ class Session:
     touches: Callable[[Node], bool] = field(default=lambda _: True)
     open_copy: Callable[[], "Session"] | None = None
     refusal: Callable[[str], str] = field(default=lambda _: "")
+    shut: Collection[str] = ()
     caller_of: Callable[[int], str] = field(init=False)
     max_events: int = MAX_EVENTS
     bounds: RunBounds | None = None

@@ -62,7 +62,8 @@ def _comes_first(slot: Slot) -> bool:
 def _verbs(session: Session, partial: str) -> list[Choice]:
     prefix = "ibv_" if partial.lower().startswith("ibv_") else ""
     wanted = partial.lower().removeprefix("ibv_")
-    found = [Choice(prefix + c.name, c.summary) for c in session.vocabulary.values()]
+    known = (c for name, c in session.vocabulary.items() if name not in session.shut)
+    found = [Choice(prefix + c.name, c.summary) for c in known]
     starts = [c for c in found if c.text.lower().startswith(partial.lower())]
     inside = [c for c in found if wanted and f"_{wanted}" in c.text and c not in starts]
     aliases = [Choice(a, f"= {full}") for a, full in session.aliases.items() if partial == a]

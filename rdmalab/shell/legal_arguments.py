@@ -96,7 +96,7 @@ def _has_no_alternate(here: CompletionContext, mask: Attr) -> bool:
 def _judge_state(qp: object) -> ArgumentVerdict:
     if not isinstance(qp, QueuePair):
         return ArgumentVerdict(REQUIRED_FIRST, "the state to enter")
-    nexts = legal_next(qp.qp_type, qp.state)
+    nexts = _onward(qp)
     word = f"from {qp.state.name}"
     return ArgumentVerdict(REQUIRED_FIRST, word, tuple(state.name for state in nexts))
 
@@ -182,7 +182,15 @@ def _next_states(here: CompletionContext) -> dict[int, str] | None:
     qp = here.object("qp")
     if not isinstance(qp, QueuePair):
         return None
-    return {int(to): f"from {qp.state.name}" for to in legal_next(qp.qp_type, qp.state)}
+    return {int(to): f"from {qp.state.name}" for to in _onward(qp)}
+
+
+def _onward(qp: QueuePair) -> list[QPState]:
+    """The legal next states; last those that do not lead on: RESET, ERR, the present one."""
+    last = (QPState.RESET, QPState.ERR, qp.state)
+    return sorted(
+        legal_next(qp.qp_type, qp.state), key=lambda to: to in last and 1 + last.index(to)
+    )
 
 
 def _current_state(here: CompletionContext) -> dict[int, str] | None:

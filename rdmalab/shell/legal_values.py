@@ -160,10 +160,13 @@ def _enum(here: CompletionContext, kind: kinds.EnumKind, slot: Slot) -> Iterator
     given = here.flags_before()
     prefix = _prefix(kind, here.expected.partial)
     legal = legal_members(here, slot, kind)
-    for word in legal_words(kind):
-        member = _number(word, kind)
-        if (legal is None or member in legal) and word not in given:
-            yield Choice(prefix + word, legal.get(member, "") if legal else "")
+    words = [word for word in legal_words(kind) if word not in given]
+    if legal is not None:
+        order = list(legal)
+        words = sorted((w for w in words if _number(w, kind) in legal),
+                       key=lambda w: order.index(_number(w, kind)))  # fmt: skip
+    for word in words:
+        yield Choice(prefix + word, legal[_number(word, kind)] if legal else "")
 
 
 def _number(word: str, kind: kinds.EnumKind) -> int:

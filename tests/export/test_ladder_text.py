@@ -50,6 +50,13 @@ def test_the_drawings_are_those_that_are_kept(name: str) -> None:
     assert page(name) == (FOLDER / f"{name}.txt").read_text()
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_below_the_nak_stands_the_request_that_it_ends(width: int, labs: dict[str, Lab]) -> None:
+    rows = [*drawn(ladder_of(labs["wrong-rkey"], Sort(width, 1)))]
+    below = next(at for at, row in enumerate(rows) if "✗◀" in row) + 1
+    assert "✗ wr7 REM_ACCESS_ERR" in rows[below]
+
+
 @pytest.mark.parametrize("name", STORIES)
 def test_no_row_is_wider_than_the_room_at_any_width(name: str, labs: dict[str, Lab]) -> None:
     for sort in SORTS:

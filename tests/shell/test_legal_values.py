@@ -36,7 +36,7 @@ def test_only_legal_next_states_are_offered(fresh: Prompt) -> None:
 
 
 def test_after_the_qp_the_states_are_offered_at_once(fresh: Prompt) -> None:
-    assert texts(fresh, "modify_qp A.qp0 ") == ["state=RESET", "state=INIT", "state="]
+    assert texts(fresh, "modify_qp A.qp0 ") == ["state=INIT", "state=RESET", "state="]
 
 
 def test_required_attributes_come_first_and_no_illegal_ones_at_all(fresh: Prompt) -> None:

@@ -271,11 +271,11 @@ class Main(Screen[None]):
 
         Never of a run: its end says what came of it, and the wire has its events. What a change has
         changed is seen in the nodes of a high screen, and tasks are seen in the strip, too: such an
-        answer covers nothing unless it takes half of the screen.
+        answer covers nothing unless it takes two thirds of the screen.
         """
         height = self.app.size.height
         is_seen = is_change and (height >= _HIGH or self._news()[0] is not None)
-        least = height // 2 if is_seen else 1
+        least = 2 * height // 3 if is_seen else 1
         is_run = self.model.conversation.run is not None
         return not is_run and rows >= max(self.prompt.size.height, least)
 

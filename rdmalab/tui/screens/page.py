@@ -62,11 +62,17 @@ class TextScreen(ModalScreen[None]):
     _is_left = False  # what is typed now belongs to the prompt
 
     def on_key(self, event: events.Key) -> None:
-        """A letter without a meaning here begins a command."""
+        """A letter without a meaning here begins a command.
+
+        Alt and a letter is how a terminal sends Esc and a letter that was typed at once.
+        """
+        key = event.key.removeprefix("alt+") if event.is_printable else event.key
         is_bound = event.key in self._bindings.key_to_bindings
         if self._is_left or (event.is_printable and not is_bound and not self.is_typing):
+            if not self.has_prompt:
+                return
             self.leave()
-            self.app.prompt.take_key(event.key, event.character)
+            self.app.prompt.take_key(key, event.character)
             event.stop()
             event.prevent_default()
 
@@ -75,6 +81,11 @@ class TextScreen(ModalScreen[None]):
         if not self.is_typing:
             self.leave()
             self.app.prompt.on_paste(event)
+
+    @property
+    def has_prompt(self) -> bool:
+        """Whether the prompt is on the screen below: in a lecture it is not."""
+        return self.app.screen_stack[-2:-1] in ([self.app.main], [])
 
     @property
     def is_typing(self) -> bool:
@@ -173,7 +184,7 @@ class Page(TextScreen):
     def _hint(self) -> str:
         """The places that were found, and the keys that lead to them; else where letters go."""
         if not self._wanted:
-            return "letters go to the prompt"
+            return "letters go to the prompt" if self.has_prompt else ""
         found = rows_with((row.plain for row in self._rows), self._wanted)
         if not found:
             return "none found   Esc"

@@ -2,12 +2,14 @@
 
 import re
 from functools import partial
+from pathlib import Path
 
 import pytest
 from textual import events
 
 from rdmalab.tui.screens.checklist import Checklist
 from rdmalab.tui.screens.page import Page
+from tests.shell.test_kept_labs import shown_lines
 from tests.tui.stand import Stand, stand
 
 WRITE = "post_send A.qp0 opcode=RDMA_WRITE wr_id=7 sg=A.mr0[0:5] remote_addr=0x1064 rkey=0xdead"
@@ -38,6 +40,20 @@ async def test_a_short_answer_and_a_run_stay_in_the_prompt() -> None:
     async with stand() as it:
         await it.say("show pd", WRITE, "run")
         await it.pilot.pause(0.1)
+        assert not isinstance(it.app.screen, Page)
+
+
+async def test_the_tour_asks_beside_the_prompt_on_the_smallest_screen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RDMALAB_STATE", str(tmp_path))
+    lines = shown_lines()
+    async with stand((80, 24)) as it:
+        await it.say("tour", *lines[: lines.index("poll_cq B.cq0") + 1])
+        await it.pilot.pause(0.1)
+        await it.sees(
+            "7. A message without a receive", "a) an ACK   b) an RNR NAK   c) nothing", "A>"
+        )
         assert not isinstance(it.app.screen, Page)
 
 
@@ -340,3 +356,12 @@ async def test_no_page_opens_over_keys_that_the_prompt_has_not_read() -> None:
         await it.pilot.press("enter")
         await it.until(lambda: "A> alloc_pd A.pd7" in it.said)
         assert it.app.screen is main
+
+
+async def test_a_letter_typed_at_once_after_esc_is_not_lost() -> None:
+    async with stand() as it:
+        await it.say("help")
+        await it.sees("letters go to the prompt")
+        it.app.screen.post_message(events.Key("alt+e", "e"))  # of Esc and e, as Textual reads them
+        await it.press("x", "p")
+        await it.until(lambda: it.app.prompt.text == "exp")

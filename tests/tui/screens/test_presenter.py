@@ -99,3 +99,14 @@ async def test_no_message_covers_the_notes_of_a_lecture() -> None:
         it.app.notify("a message over the notes")
         await it.pilot.pause(0.3)
         assert "a message over" not in it.text
+
+
+async def test_what_is_typed_in_the_help_of_a_lecture_is_not_kept_for_the_prompt() -> None:
+    async with stand(path=LESSON) as it:
+        await present(it)
+        await it.press("h")
+        await it.sees("runs a lesson from note to note")
+        assert "letters go" not in it.text
+        await it.press("e", "x", "escape", "escape")
+        await it.until(lambda: it.app.screen is it.app.main)
+        assert it.app.prompt.text == ""
