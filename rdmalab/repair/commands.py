@@ -6,6 +6,7 @@ No line names a thing that has no name; where that is not possible the line says
 import dataclasses
 from collections.abc import Callable
 from functools import reduce
+from itertools import chain
 from operator import or_
 from typing import Any, Protocol
 
@@ -396,9 +397,23 @@ def region(
 
 
 def piece(place: CommandContext, node: str, pd: int, length: int) -> list[SGE]:
-    """SGE for `length` bytes of the oldest region of a domain that fits; empty if there is none."""
+    """SGE for `length` bytes of the oldest region of a domain that fits; empty if there is none.
+
+    Its first bytes on which no receive lies that waits for a message, if there are such.
+    """
     mr = region(place, node, pd, length, int(Access.LOCAL_WRITE))
-    return [SGE(mr.iova, length or 1, mr.lkey)] if mr is not None else []
+    if mr is None:
+        return []
+    hca, size = place.world.nodes[node], length or 1
+    waiting = [*chain.from_iterable(qp.rq.wqes for qp in hca.qps.items.values()),
+               *chain.from_iterable(srq.wqes for srq in hca.srqs.items.values())]  # fmt: skip
+    taken = [range(sge.addr, sge.addr + sge.length) for wqe in waiting
+             for sge in wqe.sg if sge.lkey == mr.lkey]  # fmt: skip
+    starts = (range(at, at + size) for at in sorted({mr.iova, *(each.stop for each in taken)}))
+    end = mr.iova + mr.length
+    free = (own.start for own in starts if own.stop <= end and all(
+        each.stop <= own.start or own.stop <= each.start for each in taken))  # fmt: skip
+    return [SGE(next(free, mr.iova), size, mr.lkey)]
 
 
 def longer(place: CommandContext, qp: QueuePair, sg: list[SGE], length: int) -> list[SGE]:

@@ -92,6 +92,15 @@ def test_a_receive_is_offered_only_where_none_waits() -> None:
         assert answer[0] == f"post_recv B.qp0{own} sg=B.mr0[0:64]"
 
 
+def test_room_for_a_receive_is_beside_the_receives_that_wait() -> None:
+    receives = "post_recv B.qp0 sg=B.mr0[0:64]", "post_recv B.qp0 sg=B.mr0[100:4000]"
+    case = case_of(lab_of(*receives, SEND))
+    assert case.peer is not None
+    assert commands.room(case, case.peer, 36) == "post_recv B.qp0 sg=B.mr0[64:100]"
+    assert commands.room(case, case.peer, 96) == "post_recv B.qp0 sg=B.mr0[4000:4096]"
+    assert commands.room(case, case.peer, 97) == "post_recv B.qp0 sg=B.mr0[0:97]"  # none is free
+
+
 def test_room_on_a_shared_queue_is_made_there() -> None:
     lab = lab_of("post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64]", pair="use srq_pair")
     case = case_of(lab)

@@ -58,7 +58,7 @@ def test_a_queue_pair_is_made_like_another() -> None:
 
 def test_a_receive_that_is_lost_is_posted_again_if_it_fits() -> None:
     for length, receive in ((64, "post_recv B.qp0 wr_id=2 sg=B.mr0[0:64]"),
-                            (65, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:65]")):  # fmt: skip
+                            (65, "post_recv B.qp0 wr_id=1 sg=B.mr0[64:129]")):  # fmt: skip
         lab = lab_of(RECV, SEND.replace("0:64", f"0:{length}"))
         case = case_of(lab, _WR)
         assert case.send is not None
