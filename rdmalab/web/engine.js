@@ -111,15 +111,27 @@ function receive(message) {
   }
 }
 
+/** What the browser itself reports of an error in a worker is without Python's traceback. */
+function crash(wrong) {
+  if (process !== null && wrong instanceof python.ffi.PythonError) python.runPython("import sys; process.crash(sys.last_exc)");
+  else send("crash", "", String(wrong?.message ?? wrong));
+}
+
 self.onmessage = ({ data }) => {
-  if (data.kind !== "start") return receive(data);
-  size = data.size;
-  starts(data);
+  if (data.kind === "start") {
+    size = data.size;
+    return starts(data);
+  }
+  try {
+    receive(data);
+  } catch (wrong) {
+    crash(wrong);
+  }
 };
 
 try {
   await load();
   await run(await started);
 } catch (wrong) {
-  send("crash", "", String(wrong?.message ?? wrong));
+  crash(wrong);
 }

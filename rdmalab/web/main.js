@@ -151,7 +151,7 @@ async function beginAgain() {
   shown = 0;
   at("begin").hidden = at("detail").hidden = true;
   at("progress").hidden = at("over").hidden = false;
-  at("text").textContent = "";
+  at("text").textContent = at("detail").textContent = "";
   await start([]);
 }
 

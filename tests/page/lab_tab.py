@@ -38,11 +38,22 @@ class LabTab(Browser):
         deadline = time.monotonic() + PATIENCE_S
         is_there = wanted if callable(wanted) else lambda text: wanted in text
         while not is_there(text := self.text):
-            wrong = self.ask("document.getElementById('detail')?.textContent ?? ''")
-            assert not wrong, wrong
+            self._goes_on()
             assert time.monotonic() < deadline, f"no {wanted!r} on\n{text}\n{self._state()}"
             time.sleep(0.03)
         return text
+
+    def wait(self, condition: str) -> None:
+        """Wait until an expression is true on the page; a lab that has stopped fails at once."""
+        until = time.monotonic() + PATIENCE_S
+        while not self.ask(condition):
+            self._goes_on()
+            assert time.monotonic() < until, f"{condition}\n{self._state()}"
+            time.sleep(0.01)
+
+    def _goes_on(self) -> None:
+        wrong = self.ask("document.getElementById('detail')?.textContent ?? ''")
+        assert not wrong, wrong
 
     def _state(self) -> str:
         over = self.ask("location.href + ' ' + document.getElementById('over')?.innerText")
