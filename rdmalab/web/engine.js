@@ -115,6 +115,7 @@ function receive(message) {
 function crash(wrong) {
   if (process !== null && wrong instanceof python.ffi.PythonError) python.runPython("import sys; process.crash(sys.last_exc)");
   else send("crash", "", String(wrong?.message ?? wrong));
+  self.close(); // the app would go on, and its next frame hide the message
 }
 
 self.onmessage = ({ data }) => {
