@@ -82,6 +82,7 @@ def _started(site: Site, profile: Path) -> tuple[float, float]:
     try:
         tab.visit(site.address)
         cold = tab.ask("page.marks.painted")
+        tab.until_snapshot()  # the first start keeps it for later ones
         tab.reload()
         tab.wait("!!globalThis.page?.marks.painted")
         return cold, tab.ask("page.marks.painted")

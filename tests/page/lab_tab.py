@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SIZE = (1180, 760)
+SNAPSHOT = "new URL('snapshot', location.href).href"
 TEXT = """
 (() => {
   const t = globalThis.page?.terminal, b = t?.buffer.active;
@@ -126,6 +127,17 @@ class ChromiumTab(LabTab, Chromium):
     def __init__(self, profile: Path) -> None:
         super().__init__(profile, SIZE)
         self.resize(*SIZE)
+
+    def has_snapshot(self) -> bool:
+        """Whether the browser has kept Python's memory for later starts of this page."""
+        return bool(self.eventually(f"caches.match({SNAPSHOT}).then((found) => Boolean(found))"))
+
+    def until_snapshot(self) -> None:
+        """Wait until it has kept that of the first start."""
+        until = time.monotonic() + PATIENCE_S
+        while not self.has_snapshot():
+            assert time.monotonic() < until, self._state()
+            time.sleep(0.05)
 
     def worker_cpu_s(self) -> float:
         """CPU time, in seconds, that the threads of workers have taken."""
