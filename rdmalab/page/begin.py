@@ -108,9 +108,8 @@ class PageProcess:
     # ---- what the page reports ------------------------------------------------------------------
 
     def receive(self, data: str) -> None:
-        """Keys, pastes, the mouse; nothing before the first frame."""
-        if self._glass.driver is not None:
-            self._glass.driver.receive(data)
+        """Keys, pastes, the mouse; the prompt reads later what is typed before it is there."""
+        self._glass.receive(data)
 
     def resize(self) -> None:
         """The terminal has another size."""

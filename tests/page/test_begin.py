@@ -103,6 +103,18 @@ async def test_lines_are_kept_before_they_run_and_files_are_handed_out(home: Pat
     assert any(b'"left":true' in bytes(octets) for _, octets in it.of("append"))  # type: ignore[arg-type]
 
 
+async def test_keys_typed_before_the_prompt_are_read_by_it(home: Path) -> None:
+    terminal = Terminal(home, {})
+    terminal.process.receive("alloc_pd ")
+    task = asyncio.ensure_future(terminal.process.run([], dark=True))
+    while terminal.process._glass.driver is None:
+        await asyncio.sleep(0)
+    terminal.process.receive("A.pd7\r")
+    await terminal.sees("A.pd7 created")
+    terminal.process.receive("\x11")  # ^Q
+    assert await asyncio.wait_for(task, PATIENCE_S) == 0
+
+
 async def test_share_gives_a_link(home: Path) -> None:
     async with page(home) as it:
         await it.say("share", "link to this session")
