@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.drivers.web_driver import WebDriver
@@ -14,6 +14,7 @@ from rdmalab.tui.launch import application, left
 from rdmalab.workbench import settings
 
 if TYPE_CHECKING:
+    from textual.app import App
     from textual.message import Message
 
 _WAIT_S = 0.05
@@ -25,8 +26,11 @@ class PipeDriver(WebDriver):
     No key is handed on before `ready`, which the app sets when its prompt has the focus.
     """
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(
+        self, app: App[int], *, debug: bool = False, mouse: bool = True,
+        size: tuple[int, int] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
         self.ready = threading.Event()
 
     def process_message(self, message: Message) -> None:
