@@ -1,6 +1,5 @@
 // The process of the lab, in a worker: Pyodide, the archive with the lab, the app.
 // Messages in: start, key, size, focus, ground, plain, say, put, keep. Messages out: see main.js.
-import createModule from "./vendor/pyodide/pyodide.asm.mjs";
 import { loadPyodide } from "./vendor/pyodide/pyodide.mjs";
 import { AGAIN, BEGIN, IMPORT, UNPACK } from "./unpack.js";
 
@@ -78,8 +77,9 @@ async function restored() {
     const kept = await cache.match(SNAPSHOT);
     if (!kept) return null;
     const memory = new Uint8Array(await kept.arrayBuffer());
+    const pyodide = await import("./vendor/pyodide/pyodide.asm.mjs");
     const createPyodideModule = async (settings) => {
-      const made = await createModule(settings);
+      const made = await pyodide.default(settings);
       made._emscripten_resize_heap(memory.length); // Pyodide copies into the 30 MiB that it begins with
       return made;
     };

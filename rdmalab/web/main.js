@@ -80,7 +80,7 @@ function begin() {
   const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   worker = new Worker(address, { type: "module" });
   worker.onmessage = ({ data }) => receive[data.kind]?.(data);
-  worker.onerror = (wrong) => receive.crash({ content: wrong.message ?? "the worker has failed" });
+  worker.onerror = (wrong) => receive.crash({ content: wrong.message ?? "engine.js, or a file that it imports, could not be loaded" });
 }
 
 const tell = (message) => worker?.postMessage(message);
