@@ -177,6 +177,8 @@ self.onmessage = ({ data }) => {
   }
 };
 
+self.sooner.forEach((data) => self.onmessage({ data })); // what came while this file was loaded
+
 try {
   await load();
   await run(await started);
