@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.page.driver import Glass, driver_of
 from rdmalab.page.state_files import KeptFile, StateFiles, TabIdentity
+from rdmalab.recovery.bug_reports import called, report, text_of
 from rdmalab.recovery.user_paths import STATE, replace_identity
 from rdmalab.tui.driver import Ground
 from rdmalab.tui.face import Face
@@ -73,12 +74,30 @@ class PageProcess:
         watch = asyncio.ensure_future(self._watch())
         try:
             await app.run_async(mouse=settings.read().mouse)
+            bug = app._exception  # noqa: SLF001  (Textual prints it where a page has no reader)
+        except Exception as raised:  # noqa: BLE001  (whatever it is, the page has to say it)
+            bug = raised
         finally:
             watch.cancel()
+        if bug is not None:
+            self.crash(bug)
+            return 1
         code = left(app)
         self._files.look()
         self._post("end", "", str(code))
         return code
+
+    def crash(self, bug: Exception) -> None:
+        """Send the page the report of a bug that has stopped the app, and keep it as a file.
+
+        Pyodide's own message of an exception is empty while the app runs: it is read from stderr,
+        which Textual has replaced.
+        """
+        model = self._app.model if self._app is not None else None
+        typed = model.conversation.last_typed if model is not None else ()
+        report(bug, typed)
+        self._files.look()
+        self._post("crash", "", f"{called(bug)}\n\n{text_of(bug, typed)}")
 
     async def _watch(self) -> None:
         """Look for changed files: settings, work in labs, the history of lines."""
@@ -89,9 +108,8 @@ class PageProcess:
     # ---- what the page reports ------------------------------------------------------------------
 
     def receive(self, data: str) -> None:
-        """Keys, pastes, the mouse; nothing before the first frame."""
-        if self._glass.driver is not None:
-            self._glass.driver.receive(data)
+        """Keys, pastes, the mouse; the prompt reads later what is typed before it is there."""
+        self._glass.receive(data)
 
     def resize(self) -> None:
         """The terminal has another size."""

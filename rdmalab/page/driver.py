@@ -5,7 +5,7 @@ Without threads, file descriptors and signals: a worker of a page has one event 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -29,12 +29,29 @@ _ASK_SYNCHRONIZED = "\x1b[?2026$p"  # xterm.js answers that it draws whole frame
 class Glass:
     """The terminal of the page. send: writes to it. size: columns and rows that it has now.
 
-    driver: of the application that runs, None before its first frame.
+    driver: of the application that runs, None before its first frame. early: what was typed before
+    the prompt could read it.
     """
 
     send: Callable[[str], None]
     size: Callable[[], tuple[int, int]]
     driver: PageDriver | None = None
+    early: list[str] = field(default_factory=list)
+    is_ready: bool = False
+
+    def receive(self, data: str) -> None:
+        """Hand on what xterm.js reports, not before `set`."""
+        if self.driver is not None and self.is_ready:
+            self.driver.receive(data)
+        elif not self.is_ready:
+            self.early.append(data)
+
+    def set(self) -> None:
+        """The prompt has the focus."""
+        self.is_ready = True
+        for data in self.early:
+            self.receive(data)
+        self.early.clear()
 
 
 class _Parser(XTermParser):
@@ -65,6 +82,11 @@ class PageDriver(Driver):
         self._parser = _Parser()
         self._waiting: list[str] = []
         self.glass.driver = self
+
+    @property
+    def ready(self) -> Glass:
+        """The terminal, which is `set` by the app when its prompt has the focus."""
+        return self.glass
 
     @property
     def is_web(self) -> bool:

@@ -26,12 +26,13 @@ def report(bug: BaseException, typed: Sequence[str] = ()) -> str:
     typed: the last lines that a person typed, oldest first.
     """
     try:
-        return f"report: {_written(_text(bug, typed))}"
+        return f"report: {_written(text_of(bug, typed))}"
     except OSError as wrong:
         return f"no report: {wrong.strerror or wrong}"
 
 
-def _text(bug: BaseException, typed: Sequence[str]) -> str:
+def text_of(bug: BaseException, typed: Sequence[str] = ()) -> str:
+    """The text of a report; `typed` as for `report`."""
     system = f"Python {platform.python_version()}, {platform.platform()}"
     lines = "".join(f"> {line}\n" for line in typed)
     trace = "".join(traceback.format_exception(bug))

@@ -82,6 +82,11 @@ class Conversation:
         return self.evaluation.end
 
     @property
+    def last_typed(self) -> list[str]:
+        """The last lines that were carried out, oldest first, for the report of a bug."""
+        return list(self._typed)
+
+    @property
     def searching(self) -> bool:
         """Whether a command looks through the past: the world is at the moment it inspects."""
         return self.running and isinstance(self.run, Jump)
@@ -165,4 +170,4 @@ class Conversation:
             world = "the state before this command is restored"
         except Exception:  # noqa: BLE001  (the same bug may be on the way back)
             world = "the state before it could not be restored: save what you need, then type new"
-        return Reply(line, bug=f"{called(bug)}; {world}; {report(bug, list(self._typed))}")
+        return Reply(line, bug=f"{called(bug)}; {world}; {report(bug, self.last_typed)}")

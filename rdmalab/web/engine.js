@@ -1,11 +1,20 @@
 // The process of the lab, in a worker: Pyodide, the archive with the lab, the app.
 // Messages in: start, key, size, focus, ground, plain, say, put, keep. Messages out: see main.js.
 import { loadPyodide } from "./vendor/pyodide/pyodide.mjs";
-import { BEGIN, UNPACK } from "./unpack.js";
+import { AGAIN, BEGIN, IMPORT, UNPACK } from "./unpack.js";
 
 const base = new URL("./", import.meta.url).href;
 const now = () => performance.timeOrigin + performance.now();
 const marks = { worker: now() };
+const SNAPSHOT = `${base}snapshot`; // its name in the cache
+const OPTIONS = {
+  indexURL: `${base}vendor/pyodide/`,
+  env: {
+    HOME: "/home/lab", TERM: "xterm-256color", COLORTERM: "truecolor", TEXTUAL_ANIMATIONS: "none",
+    PYTHONDONTWRITEBYTECODE: "1", PYTHONNODEBUGRANGES: "1",
+  },
+};
+let cache = null;
 let python = null;
 let process = null;
 let size = [80, 24];
@@ -50,17 +59,52 @@ async function* chunks(stream) {
   for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) yield value;
 }
 
+/** The cache of this version, which sw.js removes with it; null in a sandboxed frame or a private window.
+    Null in Firefox, too: there one of 70 starts from a snapshot trapped: "index out of bounds". */
+async function cacheOfVersion() {
+  try {
+    if (!navigator.userAgentData) return null; // only the browsers of Chromium's family have it
+    const { version } = await (await fetch(`${base}site.json`)).json();
+    return await caches.open(`rdmalab ${base} ${version}`);
+  } catch {
+    return null;
+  }
+}
+
+/** Python as it was after the imports of an earlier start, or null: those took half of its time. */
+async function restored() {
+  try {
+    const kept = await cache.match(SNAPSHOT);
+    if (!kept) return null;
+    const memory = new Uint8Array(await kept.arrayBuffer());
+    const pyodide = await import("./vendor/pyodide/pyodide.asm.mjs");
+    const createPyodideModule = async (settings) => {
+      const made = await pyodide.default(settings);
+      made._emscripten_resize_heap(memory.length); // Pyodide copies into the 30 MiB that it begins with
+      return made;
+    };
+    return await loadPyodide({ ...OPTIONS, createPyodideModule, _loadSnapshot: memory });
+  } catch {
+    return null;
+  }
+}
+
+/** Keep the memory of Python for later starts; it has no reference to an object of JavaScript yet. */
+function keepSnapshot() {
+  try {
+    const memory = python.makeMemorySnapshot();
+    cache.put(SNAPSHOT, new Response(memory)).catch(() => 0); // no room: later starts import, too
+  } catch { /* Pyodide says what it cannot keep */ }
+}
+
 async function load() {
   send("progress", "python", 0);
   const archive = fetched("lab.bin");
   archive.catch(() => 0); // reported below
-  python = await loadPyodide({
-    indexURL: base + "vendor/pyodide/",
-    env: {
-      HOME: "/home/lab", TERM: "xterm-256color", COLORTERM: "truecolor", TEXTUAL_ANIMATIONS: "none",
-      PYTHONDONTWRITEBYTECODE: "1", PYTHONNODEBUGRANGES: "1",
-    },
-  });
+  cache = await cacheOfVersion();
+  python = cache && (await restored());
+  marks.restored = python !== null;
+  python ??= await loadPyodide({ ...OPTIONS, _makeSnapshot: cache !== null });
   marks.python = now();
   send("progress", "python", 1);
   python.globals.set("archive", await archive);
@@ -68,8 +112,10 @@ async function load() {
   python.runPython(UNPACK);
   marks.unpacked = now();
   send("progress", "start", 0);
-  python.runPython("import rdmalab.tui.launch");
+  if (marks.restored) return python.runPython(AGAIN);
+  python.runPython(IMPORT);
   marks.imported = now();
+  if (cache !== null) keepSnapshot();
 }
 
 async function run({ address, tab, files, lines, dark }) {
@@ -111,15 +157,31 @@ function receive(message) {
   }
 }
 
+/** What the browser itself reports of an error in a worker is without Python's traceback. */
+function crash(wrong) {
+  if (process !== null && wrong instanceof python.ffi.PythonError) python.runPython("import sys; process.crash(sys.last_exc)");
+  else send("crash", "", String(wrong?.message ?? wrong));
+  cache?.delete(SNAPSHOT); // the next start owes nothing to it
+  self.close(); // the app would go on, and its next frame hide the message
+}
+
 self.onmessage = ({ data }) => {
-  if (data.kind !== "start") return receive(data);
-  size = data.size;
-  starts(data);
+  if (data.kind === "start") {
+    size = data.size;
+    return starts(data);
+  }
+  try {
+    receive(data);
+  } catch (wrong) {
+    crash(wrong);
+  }
 };
+
+self.sooner.forEach((data) => self.onmessage({ data })); // what came while this file was loaded
 
 try {
   await load();
   await run(await started);
 } catch (wrong) {
-  send("crash", "", String(wrong?.message ?? wrong));
+  crash(wrong);
 }

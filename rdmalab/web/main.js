@@ -76,11 +76,12 @@ function begin() {
   running += 1;
   // A worker, so that the page keeps 60 frames a second during a run: without one it has 27. From a
   // blob, because such a worker has the policy of this page; one from a file has its own.
-  const source = `import ${JSON.stringify(`${base}engine.js`)};`;
+  // import(): for a static import Firefox asks no service worker, so that it failed without a network.
+  const source = `self.sooner = []; self.onmessage = ({ data }) => sooner.push(data); await import(${JSON.stringify(`${base}engine.js`)});`;
   const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   worker = new Worker(address, { type: "module" });
   worker.onmessage = ({ data }) => receive[data.kind]?.(data);
-  worker.onerror = (wrong) => receive.crash({ content: wrong.message ?? "the worker has failed" });
+  worker.onerror = (wrong) => receive.crash({ content: wrong.message ?? "engine.js, or a file that it imports, could not be loaded" });
 }
 
 const tell = (message) => worker?.postMessage(message);
@@ -151,7 +152,7 @@ async function beginAgain() {
   shown = 0;
   at("begin").hidden = at("detail").hidden = true;
   at("progress").hidden = at("over").hidden = false;
-  at("text").textContent = "";
+  at("text").textContent = at("detail").textContent = "";
   await start([]);
 }
 

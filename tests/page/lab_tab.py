@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SIZE = (1180, 760)
+SNAPSHOT = "new URL('snapshot', location.href).href"
 TEXT = """
 (() => {
   const t = globalThis.page?.terminal, b = t?.buffer.active;
@@ -38,11 +39,22 @@ class LabTab(Browser):
         deadline = time.monotonic() + PATIENCE_S
         is_there = wanted if callable(wanted) else lambda text: wanted in text
         while not is_there(text := self.text):
-            wrong = self.ask("document.getElementById('detail')?.textContent ?? ''")
-            assert not wrong, wrong
+            self._goes_on()
             assert time.monotonic() < deadline, f"no {wanted!r} on\n{text}\n{self._state()}"
             time.sleep(0.03)
         return text
+
+    def wait(self, condition: str) -> None:
+        """Wait until an expression is true on the page; a lab that has stopped fails at once."""
+        until = time.monotonic() + PATIENCE_S
+        while not self.ask(condition):
+            self._goes_on()
+            assert time.monotonic() < until, f"{condition}\n{self._state()}"
+            time.sleep(0.01)
+
+    def _goes_on(self) -> None:
+        wrong = self.ask("document.getElementById('detail')?.textContent ?? ''")
+        assert not wrong, wrong
 
     def _state(self) -> str:
         over = self.ask("location.href + ' ' + document.getElementById('over')?.innerText")
@@ -115,6 +127,17 @@ class ChromiumTab(LabTab, Chromium):
     def __init__(self, profile: Path) -> None:
         super().__init__(profile, SIZE)
         self.resize(*SIZE)
+
+    def has_snapshot(self) -> bool:
+        """Whether the browser has kept Python's memory for later starts of this page."""
+        return bool(self.eventually(f"caches.match({SNAPSHOT}).then((found) => Boolean(found))"))
+
+    def until_snapshot(self) -> None:
+        """Wait until it has kept that of the first start."""
+        until = time.monotonic() + PATIENCE_S
+        while not self.has_snapshot():
+            assert time.monotonic() < until, self._state()
+            time.sleep(0.05)
 
     def worker_cpu_s(self) -> float:
         """CPU time, in seconds, that the threads of workers have taken."""

@@ -22,6 +22,11 @@ class _Quiet(SimpleHTTPRequestHandler):
         self.server.paths.append(self.path)
         super().do_GET()
 
+    def end_headers(self) -> None:
+        """Without it the browser's own cache stands in for the service worker."""
+        self.send_header("Cache-Control", "no-cache")
+        super().end_headers()
+
 
 class Site(ThreadingHTTPServer):
     """paths: of all requests."""

@@ -15,6 +15,7 @@ from rdmalab.page.begin import Page, PageProcess
 from rdmalab.page.state_files import KeptFile
 from rdmalab.recovery import user_paths
 from rdmalab.recovery.user_paths import STATE
+from rdmalab.tui.app import Rdmalab
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -102,6 +103,18 @@ async def test_lines_are_kept_before_they_run_and_files_are_handed_out(home: Pat
     assert any(b'"left":true' in bytes(octets) for _, octets in it.of("append"))  # type: ignore[arg-type]
 
 
+async def test_keys_typed_before_the_prompt_are_read_by_it(home: Path) -> None:
+    terminal = Terminal(home, {})
+    terminal.process.receive("alloc_pd ")
+    task = asyncio.ensure_future(terminal.process.run([], dark=True))
+    while terminal.process._glass.driver is None:
+        await asyncio.sleep(0)
+    terminal.process.receive("A.pd7\r")
+    await terminal.sees("A.pd7 created")
+    terminal.process.receive("\x11")  # ^Q
+    assert await asyncio.wait_for(task, PATIENCE_S) == 0
+
+
 async def test_share_gives_a_link(home: Path) -> None:
     async with page(home) as it:
         await it.say("share", "link to this session")
@@ -162,3 +175,36 @@ async def test_the_page_chooses_dark_or_light_and_plain_answers(home: Path) -> N
         it.process.keep(".state/settings.toml", b"", 0)
         it.process._files.look()
         assert ".state/settings.toml" not in dict(it.of("keep")[1:])
+
+
+async def test_a_bug_that_ends_the_app_is_shown_and_kept_with_its_traceback(home: Path) -> None:
+    terminal = Terminal(home, {})
+    task = asyncio.ensure_future(terminal.process.run([], dark=True))
+    await terminal.sees("A>")
+    await terminal.say("alloc_pd A.pd7", "A.pd7 created")
+    assert terminal.process._app is not None
+    terminal.process._app.call_later(lambda: [][7])
+    assert await asyncio.wait_for(task, PATIENCE_S) == 1
+    ((_, shown),) = terminal.of("crash")
+    assert terminal.sent[-1][0] == "crash"
+    assert str(shown).startswith("a bug in rdmalab")
+    assert "IndexError: list index out of range" in str(shown)
+    assert "> alloc_pd A.pd7" in str(shown)
+    assert "test_begin.py" in str(shown).partition("Traceback")[2]
+    ((_, kept),) = [each for each in terminal.of("keep") if "/bugs/" in each[0]]
+    assert bytes(kept).decode() in str(shown)  # type: ignore[arg-type]
+    assert not any(b'"left":true' in bytes(octets) for _, octets in terminal.of("append"))  # type: ignore[arg-type]
+
+
+async def test_an_exception_of_run_async_is_shown(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def ends(*_given: object, **_named: object) -> None:
+        raise RuntimeError("no loop")
+
+    monkeypatch.setattr(Rdmalab, "run_async", ends)
+    terminal = Terminal(home, {})
+    assert await terminal.process.run([], dark=True) == 1
+    ((_, shown),) = terminal.of("crash")
+    assert "RuntimeError: no loop" in str(shown)
+    assert terminal.of("end") == []

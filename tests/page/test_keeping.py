@@ -18,7 +18,7 @@ from rdmalab.scenario.files import lessons_folder
 from tests.book.conftest import Inline
 from tests.each import ALL
 from tests.page.conftest import in_chromium, in_each_browser, needs_a_browser
-from tests.page.lab_tab import TABS, TEXT
+from tests.page.lab_tab import SNAPSHOT, TABS, TEXT, ChromiumTab
 from tests.page.serving import Site
 
 if TYPE_CHECKING:
@@ -62,13 +62,53 @@ def test_a_line_survives_the_kill_of_the_browser_and_the_lab_the_network(
             tab = TABS[browser](profile)
             tab.visit(site.address, "was interrupted: continue restores it")
             tab.say("continue", "Continued: ")
-            tab.say("show pd", f"A.pd{number + 5} ")
+            tab.say(f"show pd A.pd{number + 5}", f"A.pd{number + 5} ")
         tab.ask("location.hash = '#scenario=err/rnr-retry-exceeded'")
         tab.until("empty receive queue")
         assert tab.errors == []
     finally:
         tab.close()
         site.stop()
+
+
+DRAWN = "import random; random.random()"
+BROKEN = f"""
+caches.keys()
+  .then((names) => caches.open(names[0]))
+  .then((cache) => cache.put({SNAPSHOT}, new Response(new Uint8Array(100))))
+"""
+
+
+def has_restored(tab: ChromiumTab, site: Site) -> bool:
+    """Start the lab once more; whether it began with the memory of an earlier start."""
+    tab.visit(site.address)
+    tab.until_snapshot()
+    return bool(tab.ask("page.marks.worker.restored"))
+
+
+def test_a_later_start_has_the_memory_of_the_first(site_folder: Path, profile: Path) -> None:
+    """A snapshot that cannot be read, or with which the lab has stopped, is made anew."""
+    with Site(site_folder) as site:
+        tab = ChromiumTab(profile)
+        try:
+            assert not has_restored(tab, site)
+            assert has_restored(tab, site)
+            tab.ask("location.hash = '#scenario=err/rnr-retry-exceeded'")  # imports native modules
+            tab.until("empty receive queue")
+            drawn = tab.python(DRAWN)
+            assert has_restored(tab, site)
+            assert tab.python(DRAWN) != drawn
+            tab.eventually(BROKEN)
+            assert not has_restored(tab, site)
+            assert has_restored(tab, site)
+            with pytest.raises(AssertionError, match="ZeroDivisionError"):
+                tab.python("1 / 0")
+            time.sleep(1)
+            assert not tab.has_snapshot()
+            assert not has_restored(tab, site)
+            assert tab.errors == []
+        finally:
+            tab.close()
 
 
 @in_chromium

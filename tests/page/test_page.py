@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.bench import page as bench
 from tests.browser import PATIENCE_S
 from tests.page.conftest import in_chromium, in_each_browser, needs_a_browser
 from tests.page.serving import Site
@@ -205,3 +206,22 @@ def test_quit_offers_to_begin_again(tab: LabTab) -> None:
     tab.until("A has sent 64 bytes")
     tab.say("continue", "Continued: ")
     tab.say("show pd", "A.pd7")
+
+
+@in_each_browser
+def test_an_exception_in_the_worker_is_shown_with_its_traceback(tab: LabTab) -> None:
+    before = time.monotonic()
+    with pytest.raises(AssertionError, match="ZeroDivisionError: division by zero"):
+        tab.python("process._app.prompt.say('show pd'); 1 / 0")
+    assert time.monotonic() - before < PATIENCE_S / 3
+    time.sleep(1)  # an app that went on would draw the answer, and hide the message
+    assert not tab.ask("document.getElementById('over').hidden")
+    assert tab.ask("document.getElementById('title').textContent") == "The lab has stopped"
+    tab.click("#begin")
+    tab.until("A has sent 64 bytes")
+
+
+@in_chromium
+def test_the_load_of_the_bench_runs_in_the_page(tab: LabTab) -> None:
+    tab.python(bench.ENGINE)
+    assert tab.python("loads.commands(1)") > 0

@@ -215,6 +215,13 @@ async def test_each_visitor_has_a_session_and_one_more_than_admitted_has_none() 
 
 
 @pytest.mark.slow
+async def test_keys_typed_before_the_prompt_are_read_by_it() -> None:
+    async with serving() as server, visiting(server) as one:
+        await one.type("alloc_pd A.pd7\r")
+        await one.sees("A.pd7 created")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "message",
     [
