@@ -247,7 +247,7 @@ _RTR = ("modify_qp A.qp0 state=RTR path_mtu=512 dest_qp_num=B.qp0 rq_psn=0 "
 @pytest.mark.parametrize(
     ("before", "line", "text"),
     [
-        ((), "modify_qp A.qp0 state=INIT port_num=1", "qp_access_flags pkey_index is required"),
+        ((), "modify_qp A.qp0 state=INIT port_num=1", "also needs qp_access_flags pkey_index"),
         ((), "modify_qp A.qp0 state=RTS", "from RESET there is a way to RESET, INIT"),
         ((_INIT,), f"{_RTR} timeout=14", "requires path_mtu"),
         ((_INIT,), _RTR.replace("rnr_timer=12", "rnr_timer=32"), "min_rnr_timer takes 0..31"),

@@ -30,7 +30,7 @@ def test_again_posts_missing_receives() -> None:
 
 
 def test_again_uses_posted_receives() -> None:
-    assert again(full("post_recv B.qp0 sg=B.mr0[0:64]"))[:-1] == ["post_recv B.qp0 sg=B.mr0[0:9]"]
+    assert again(full("post_recv B.qp0 sg=B.mr0[0:64]"))[:-1] == ["post_recv B.qp0 sg=B.mr0[64:73]"]
 
 
 def test_again_after_reset_posts_all_receives() -> None:
