@@ -1,5 +1,6 @@
 """A lesson and the tour in the app: the wire stays in sight, and nothing is told twice."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -159,12 +160,17 @@ async def test_a_key_that_is_typed_before_a_task_was_drawn_keeps_the_prompt_in_s
         assert "A> s" in it.text
 
 
+def first_row_of_the_prompt(it: Stand) -> str:
+    """The row below its border, wherever that is: the wire grows when its packets are known."""
+    return next((row for above, row in pairwise(it.grid) if above.startswith("━Prompt")), "")
+
+
 @pytest.mark.parametrize("line", ["tour again", "load labs/sq-full student=me"])
 async def test_a_task_is_read_from_its_first_row_and_a_key_shows_the_end(line: str) -> None:
     async with stand() as it:
         it.app.say(line)
         title = "Tour: from" if "tour" in line else "A send queue that stays full"
-        await it.until(lambda: title in "".join(it.grid[14:15]))
+        await it.until(lambda: title in first_row_of_the_prompt(it))
         await it.sees("rows below, PgDn")
         await it.press("s")
         await it.until(lambda: "A> s" in it.text)

@@ -69,7 +69,7 @@ class TextScreen(ModalScreen[None]):
         key = event.key.removeprefix("alt+") if event.is_printable else event.key
         is_bound = event.key in self._bindings.key_to_bindings
         if self._is_left or (event.is_printable and not is_bound and not self.is_typing):
-            if not self.has_prompt:
+            if not (self._is_left or self.has_prompt):
                 return
             self.leave()
             self.app.prompt.take_key(key, event.character)

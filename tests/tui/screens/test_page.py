@@ -346,6 +346,17 @@ async def test_a_page_covers_the_end_of_its_answer_in_a_small_terminal() -> None
         assert it.text.count("causes ruled out") == 1
 
 
+async def test_no_key_of_a_line_that_is_typed_at_once_over_a_page_is_lost() -> None:
+    async with stand((120, 40)) as it:
+        await it.say("lessons rnr")
+        await opened(it)
+        for letter in "alloc_pd A.pd7":
+            it.app.post_message(events.Key("space" if letter == " " else letter, letter))
+        it.app.post_message(events.Key("enter", "\r"))
+        await it.until(lambda: "A> alloc_pd A.pd7" in it.said)
+        await it.until(lambda: "A.pd7 created" in it.said or "ok [ev" in it.said)
+
+
 async def test_no_page_opens_over_keys_that_the_prompt_has_not_read() -> None:
     async with stand() as it:
         await it.say("alloc_pd A.pd6")
