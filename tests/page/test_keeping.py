@@ -87,7 +87,7 @@ def has_restored(tab: ChromiumTab, site: Site) -> bool:
 
 
 def test_a_later_start_has_the_memory_of_the_first(site_folder: Path, profile: Path) -> None:
-    """A snapshot that cannot be read, or with which the lab has stopped, is made anew."""
+    """A snapshot that cannot be read, or with which the lab has stopped, is made again."""
     with Site(site_folder) as site:
         tab = ChromiumTab(profile)
         try:

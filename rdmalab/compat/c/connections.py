@@ -157,7 +157,7 @@ class Connections:
         return [_written(each.source) for each in theirs if each.state is State.LISTENING]
 
     def open_requests(self, program: Program) -> list[str]:
-        """A sentence on each connect request that a program has read or not, and not answered."""
+        """A sentence on each connect request to a program that it has not answered."""
         asked = [each for each in self.ids.values()
                  if each.program is program and each.state is State.REQUESTED]  # fmt: skip
         return [f"has neither accepted nor rejected the request of {each.peer.program.name} on "
