@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from rdmalab.world.cable import LATENCY_NS, MTU_BYTES, RATE_BPS, Cable
 from rdmalab.world.faults import Drop, Match
+from rdmalab.world.network import LATENCY_NS, MTU_BYTES, RATE_BPS, Cable
 from rdmalab.world.transit import Transit
 
 Delays = list[int]  # ns, one a copy that arrives; none if the packet is lost

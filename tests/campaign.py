@@ -1,6 +1,6 @@
 """`python -m tests.campaign [--seed S] [--sessions N]`: the examination of `why`, whole.
 
-Four parts, of which the suite plays a tenth with a printed seed: the lessons of `scenarios/why`
+Four parts, of which the suite plays a part with a printed seed: the lessons of `scenarios/why`
 after each way to tidy up, pointed and plain; sessions drawn from the tables of mistakes; each fix
 that is called working, carried out; and the numbers of `tests/sweep/tables.py`, within 1 %. Exit
 status 1 if a share is below its bar.

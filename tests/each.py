@@ -29,6 +29,11 @@ def a_tenth(names: Iterable[Name]) -> list[Name]:
     return _drawn(list(names), 10)
 
 
+def a_twentieth(names: Iterable[Name]) -> list[Name]:
+    """The same with a twentieth of them."""
+    return _drawn(list(names), 20)
+
+
 def drawn_numbers(of: str, count: int, all_of_them: int) -> list[int]:
     """`count` numbers below `all_of_them`, drawn by the printed seed; RDMALAB_ALL=1: every number.
 
@@ -51,7 +56,7 @@ def examples(every: int) -> int:
     return every if os.environ.get(ALL) else max(1, every // 3)
 
 
-DRAWING = {"a_third", "a_tenth", "drawn_numbers", "lessons", "tally_of"}
+DRAWING = {"a_third", "a_tenth", "a_twentieth", "drawn_numbers", "lessons", "tally_of"}
 """The seed is printed when a test ran of a module that has one of these."""
 
 

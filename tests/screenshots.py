@@ -98,7 +98,7 @@ SHOTS = (
 async def picture(shot: Shot, size: tuple[int, int]) -> str:
     """The screen as SVG."""
     settings.choose("theme", "dark")
-    app = launched(path=str(ROOT / shot.path) if shot.path else None)
+    app = launched(path=shot.path or None)  # as it is printed
     async with app.run_test(size=size) as pilot:
         await settled(app, pilot)
         for line in shot.lines:
@@ -195,6 +195,7 @@ def web_page() -> None:
 
 def main(wanted: list[str]) -> int:
     TARGET.mkdir(exist_ok=True)
+    os.chdir(ROOT)
     if shutil.which("chromium") and shutil.which("node") and (not wanted or "page" in wanted):
         web_page()
     if shutil.which("chromium") and (not wanted or "book" in wanted):

@@ -243,7 +243,10 @@ def _rules(rules: Rules, linker: Linker) -> Markup:
     if rules.forbid:
         items.append(f"Not allowed: {', '.join(rules.forbid)}.")
     if rules.lock:
-        items.append(f"Not to be changed: {' '.join(rules.lock)}.")
+        items.append(
+            f"Locked: {' '.join(rules.lock)}. No command may change or destroy what is locked; a "
+            "region still gets the bytes of messages and of WRITEs."
+        )
     if rules.past != "free":
         items.append({"counted": "Going back in time is counted.",
                       "never": "Going back in time is not allowed."}[rules.past])  # fmt: skip
@@ -271,6 +274,11 @@ def _task(number: int, task: Task, linker: Linker) -> Markup:
         goals = [tag("li", _goal_lead(g.kind), code.question(g.question, linker))
                  for g in task.goal]  # fmt: skip
         parts.append(tag("ul", joined(goals), class_="goals"))
+        parts += [
+            tag("p", f"%{{{name}}} stands for ", code.question(text, linker),
+                ", in the world as you leave it.", class_="quiet")
+            for name, text in task.bind.items()
+        ]  # fmt: skip
     if task.needs:
         parts.append(tag("p", f"After: {', '.join(task.needs)}.", class_="quiet"))
     if task.is_asked or (task.hidden and task.ask):

@@ -68,7 +68,7 @@ def grade_submission(item: Item) -> Grade:
         return _ungraded(item, GradeVerdict.UNREADABLE, str(wrong))
     if reason := item.owner.refusal(given.student):
         return _ungraded(item, GradeVerdict.FOREIGN, reason)
-    student = given.student  # as it is written there: it drew the parameters
+    student = item.owner.drawn_for(given.student)  # as it is written: it drew the parameters
     try:
         lab = _lab(item.lab, item.lab_path, student, item.salt, ())
     except FileError as wrong:

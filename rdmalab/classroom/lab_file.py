@@ -1,5 +1,6 @@
 """Load a lab file: the world of one student, its tasks, and all errors with their places."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -12,22 +13,23 @@ from yaml.nodes import Node
 from rdmalab.classroom.drawing import drawn, shuffled
 from rdmalab.classroom.model import KIND, LabDocument, Task
 from rdmalab.classroom.parameter_model import MOST_WORLDS, LabParameter, VaryValues
-from rdmalab.command import NotUnderstood
+from rdmalab.command import NotUnderstood, Span
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.document import shaped
 from rdmalab.scenario.files import read
 from rdmalab.scenario.include import Includes
 from rdmalab.scenario.loader import Scenario
-from rdmalab.scenario.parameters import PARAMS, fill, substitute
+from rdmalab.scenario.parameters import PARAMS, FilledText, fill, substitute
 from rdmalab.scenario.planned_step import PlannedStep, Spot
 from rdmalab.scenario.planner import Planner, Vocabulary
-from rdmalab.scenario.source import Source, together
+from rdmalab.scenario.source import FileError, Source, together
 
 NAMED = "%"  # begins %{NAME}: a value of `vary` or of `bind`
 SALT = "salt"
 """The key of a lab with the text by which a class and year gets other parameters."""
 SEED = "seed"  # a key of `vary` that needs no %{seed}
+_STAND_IN = re.compile(r"\bA\.(\w+)_(?=[ .\[])")
 NO_WORLD: Mapping[str, str] = MappingProxyType({})
 _PARAMS: TypeAdapter[dict[str, LabParameter]] = TypeAdapter(dict[str, LabParameter])
 _VALUES: TypeAdapter[list[str]] = TypeAdapter(VaryValues)
@@ -178,16 +180,34 @@ def questions(task: Task) -> Iterator[tuple[tuple[int | str, ...], str]]:
 def _check_texts(planner: Planner, lab: LabFile) -> None:
     """Store errors in questions, as far as they do not name what is found later."""
     for index, task in enumerate(lab.document.tasks):
-        names = {*task.vary, *task.bind, *lab.world}
+        names = {**dict.fromkeys(task.vary, "0"), **lab.world, **{b: f"A.{b}_" for b in task.bind}}
         for path, text in questions(task):
             spot = lab.spot("tasks", index, *path)
             try:
-                is_whole = fill(text, dict.fromkeys(names, "A"), NAMED).text == text
-                question = parse_expression(text).node if is_whole else None
+                filled = fill(text, names, NAMED)
+                # A bound name with a field is an object; without one it may be any value.
+                is_whole = all(f"%{{{b}}}" not in text.replace(f"%{{{b}}}.", "") for b in task.bind)
+                question = parse_expression(filled.text).node if is_whole else None
                 if question is not None and path != ("why",):  # that names a subject, no value
-                    planner.check_question(spot, question)
+                    planner.check_question(_Filled(lab.source, spot, filled), question)
             except NotUnderstood as wrong:
                 planner.wrong.append(spot.error(wrong))
+
+
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """A question whose names of `vary` and `bind` have stand-ins."""
+
+    source: Source
+    spot: Spot
+    filled: FilledText
+
+    def error(self, wrong: NotUnderstood) -> FileError:
+        """Error with its place in the file, of the text that stands there."""
+        spans = self.filled.spans[wrong.place.start : wrong.place.stop]
+        place = Span(spans[0][0], spans[-1][1]) if spans else wrong.place
+        message = _STAND_IN.sub(r"%{\1}", wrong.message)
+        return self.spot.error(NotUnderstood(message, place, wrong.hint))
 
 
 # --------------------------------------------------------------------------- parameters, worlds

@@ -13,6 +13,7 @@ from rdmalab.classroom.judging import JudgedWork, grade
 from rdmalab.classroom.kept_worlds import KeptWorlds
 from rdmalab.classroom.lab_file import NAMED, LabFile, loads
 from rdmalab.classroom.model import GRADER, Hint, Task
+from rdmalab.classroom.owner import ANYONE
 from rdmalab.classroom.playing import WAY_BACK, Played, begun, is_applied, typed
 from rdmalab.classroom.public import digest, other_lab
 from rdmalab.classroom.rules import DOCTOR, Rulebook, prices
@@ -43,8 +44,6 @@ from rdmalab.views import fmt
 
 _QUICK_S = 0.1
 _SPARE = 4  # times as long as a grade takes, before the next one
-ANYONE = "anonymous"
-"""The student of a lab that was loaded without one."""
 
 
 def letters(task: Task) -> str:
@@ -90,7 +89,7 @@ class LabSession:
 
     typed: all commands that were carried out and not refused, also those that only look.
     latest: the newest grade; lines typed after it are not in it.
-    skipped: lines of a submission that was continued, each with why it does not count.
+    skipped: lines and answers of a submission that was continued, each with why it does not count.
     autosave: called after each line of a prompt; returns why the work is not kept, empty if it is.
     """
 
@@ -151,6 +150,11 @@ class LabSession:
         return bool(self.latest.results) and all(
             each.passed or each.reason == NOTED for each in self.latest.results if not each.hidden
         )
+
+    @property
+    def is_nameless(self) -> bool:
+        """Whether points are given, and the lab was loaded without a student to give them to."""
+        return self.student == ANYONE and not self.lab.document.guided
 
     @property
     def prices(self) -> list[str]:
@@ -215,18 +219,36 @@ class LabSession:
             self.log.add(f"{LINE} {len(self.lines)} event {session.world.event}")
 
     def _resume(self, work: Submission) -> None:
-        """Run the lines of a submission; take over its answers, hints and log."""
-        rules = self._rulebook()
+        """Run the lines of a submission; take over its answers, hints and log.
+
+        Of the work of another student the answers to shuffled questions are left out, whose numbers
+        stand for other texts here, and with them the log, which counts them as tries.
+        """
+        rules, is_own = self._rulebook(), work.student == self.student
         for number, line in enumerate(work.lines, 1):
             for foul in typed(self.played, rules, line, self.follow):
-                self.skipped.append(f"{number}: {foul}")
+                self.skipped.append(f"line {number}: {foul}")
             self.work.end_line()
         self.played.cut = ""
         self.typed = list(work.lines)
         self.answers, self.hints = dict(work.answers), list(work.hints)
-        self.log = WorkLog(work.log)
+        self.log = WorkLog(work.log if is_own else ())
+        if not is_own:
+            self._take_over()
         self.turned(self.session)
         self.grade()
+
+    def _take_over(self) -> None:
+        """Make lines, hints and answers of another student those of this one."""
+        for name in self.lab.orders:
+            if self.answers.pop(name, None):
+                self.skipped.append(f"{name}: the choices have another order here; answer it again")
+        self.log.add(f"{LINE} {len(self.lines)} event {self.session.world.event}")
+        for hint in self.hints:
+            self.log.add(f"{HINT} {hint}")
+        for task in self.lab.document.tasks:
+            if given := self.answers.get(task.id):
+                self._log_answer(task, given)
 
     def keep_calls(self) -> None:
         """Add what a program has called since the setup, each call at its time."""
@@ -417,8 +439,11 @@ class LabSession:
                 f"{name} takes {fmt.count(task.tries or 0, 'answer')}, which {are} given"
             )
         self.answers[name] = given
+        self._log_answer(task, given)
+
+    def _log_answer(self, task: Task, given: str) -> None:
         is_told = given.isdecimal() and task.judged != GRADER
-        self.log.add(" ".join([ANSWER, name, *([given] if is_told else [])]))
+        self.log.add(" ".join([ANSWER, task.id, *([given] if is_told else [])]))
 
     def _reopened(self, world: Mapping[str, str]) -> LabFile:
         path, params = self.lab.source.path, self.lab.params

@@ -20,7 +20,8 @@ _CANVAS = re.compile(
     r"(?P<name>[^\W_]+)_(?:LATE_)?(?P<number>\d+)_(?P<work>\d+)_.+", re.IGNORECASE | re.DOTALL
 )
 _BETWEEN = re.compile(r"[_\s]+")
-_ANYONE = "anonymous"  # in works of a lab that was loaded without a student
+ANYONE = "anonymous"
+"""The student in works of a lab that was loaded without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +45,45 @@ class Owner:
         if folded(student) in self.words:
             return ""
         owner = self.id or self.label
-        if student == _ANYONE:
-            return f"the lab was loaded without student=ID, and handed in by {owner}"
-        cure = "" if self.id else "; a roster, or a file of that name, confirms a student"
+        if student == ANYONE:
+            return (
+                f"the lab was loaded without student=ID, and handed in by {owner}; --student ID "
+                "judges it in the world of that student, where drawn values differ"
+            )
+        cure = "" if self.id else f"; {self._confirmation(student)}"
         return f"the work names {student}, and was handed in by {owner}{cure}"
+
+    def drawn_for(self, student: str) -> str:
+        """The student whose parameters a work is judged with. student: that of the work.
+
+        All works without a student have one world: in it, one work would be right for every
+        student. So it is judged in the owner's.
+        """
+        return self.id if student == ANYONE and self.id else student
+
+    def _confirmation(self, student: str) -> str:
+        named = "" if self.folder else f", a file named {student}.yaml"
+        return f"a roster{named} or --student {student} confirms the student"
 
 
 def given(student: str) -> Owner:
     """The owner that the command line names; also of a work that names no student."""
-    return Owner(student, student, frozenset([folded(student), _ANYONE]))
+    return Owner(student, student, frozenset([folded(student), ANYONE]))
+
+
+def own_file(student: str) -> str:
+    """The name of a file that shows whose work is in it: `s1.yaml`."""
+    return f"{student}.yaml"
+
+
+def file_advice(file: str, student: str) -> str:
+    """The advice on a name that `grade` accepts without a roster; empty: it accepts this one.
+
+    file: its name. student: that of the work, who has an id.
+    """
+    if not owner_of(PurePath(file).name, None).refusal(student):
+        return ""
+    return f"name it {own_file(student)}, unless your course names the files"
 
 
 def owner_of(path: str, roster: Roster | None) -> Owner:

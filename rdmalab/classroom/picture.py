@@ -60,8 +60,8 @@ def drawn(picture: Picture, _limits: Limits) -> Drawing:
     try:
         work = submission.loads(item.text, item.name)
         lab = loads(
-            item.lab, item.lab_path, VOCABULARY, student=work.student, salt=item.salt,
-            world=dict(picture.world),
+            item.lab, item.lab_path, VOCABULARY, student=item.owner.drawn_for(work.student),
+            salt=item.salt, world=dict(picture.world),
         )  # fmt: skip
         session = play(_soon_over(lab), work.lines).session
     except (FileError, BrokenLab):

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import PurePath
 
 from rdmalab.classroom import checking
@@ -36,7 +37,7 @@ _ACTS = ("post_", "wr_start", "program", "bind_mw")
 """Beginnings of the first line that belongs to the solution; lines before it are the setup."""
 _START = "start"  # a checkpoint of this name divides setup and solution instead
 _MOST_TEXT, _MOST_BYTES = 32, 4096
-_MOST_KINDS = 8  # of completions, and of packets, that goals ask for
+_MOST_KINDS = 8  # of completions, of packets, and of texts in a region, that goals ask for
 _WANTED = 3  # solutions of each kind
 _SHORTER = ("use", "write", "fill", "modify_qp")  # would reach bytes and states without a message
 _HEAD = (
@@ -260,18 +261,33 @@ def _states(session: _Session) -> list[str]:
 
 
 def _bytes(session: _Session) -> list[str]:
-    """The texts that have come into a region that no line of the session has written itself."""
+    """The texts that have come into regions that no line of the session has written itself.
+
+    Several in one region are several goals: one transfer could else go to any place.
+    """
     found = []
     for name in _received(session):
         before, after = bytes.fromhex(session.begun[name]), bytes.fromhex(session.ended[name])
-        pairs = enumerate(zip(before, after, strict=False))
-        at = next((n for n, (old, new) in pairs if old != new), len(after))
-        stop = at
-        while stop < min(len(after), at + _MOST_TEXT) and _is_plain(after[stop]):
-            stop += 1
-        if stop > at:
-            found.append(f'{name}[{at}:{stop}] == "{after[at:stop].decode()}"')
+        for at, stop in islice(_texts(before, after), _MOST_KINDS):
+            shown = after[at : min(stop, at + _MOST_TEXT)]
+            found.append(f'{name}[{at}:{at + len(shown)}] == "{shown.decode()}"')
     return found
+
+
+def _texts(before: bytes, after: bytes) -> Iterator[tuple[int, int]]:
+    """First address and end of each text that has come into a region, in order of addresses.
+
+    It begins with a byte that has changed; all that is printable from there belongs to it.
+    """
+    at = 0
+    while at < min(len(before), len(after)):
+        stop = at
+        if before[at] != after[at]:
+            while stop < len(after) and _is_plain(after[stop]):
+                stop += 1
+        if stop > at:
+            yield at, stop
+        at = max(stop, at + 1)
 
 
 def _received(session: _Session) -> list[str]:

@@ -95,12 +95,16 @@ def _judged(runner: "Runner") -> int:
 def _drawn(runner: "Runner", form: str, output: str) -> int:
     """Write the ladder of the packets after the setup, or a recording of all."""
     from rdmalab.shell.show_wire import drawing
+    from rdmalab.shell.styled_text import in_ascii, text_of
+    from rdmalab.workbench.settings import read
 
     session = runner.session
     steps = [result for result in runner.results if not result.step.is_setup]
     first = steps[0].first_record if steps else 0
     if form == _AS_TEXT:
         drawn = f"{drawing(session.world, session.names, _DRAWN_WIDTH, first)}\n"
+        # A file can be read anywhere: only what the user has set counts, not this terminal.
+        drawn = text_of(in_ascii([("", drawn)])) if read().ascii else drawn
     else:
         drawn = TEXTS[form].write(session, runner.scenario.title, first)
     _to(output, drawn.encode(), form)

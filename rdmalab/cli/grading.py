@@ -55,7 +55,8 @@ def _due(_context: click.Context, _parameter: click.Parameter, given: str | None
 @with_salt
 @with_out
 @with_roster
-@click.option("--student", metavar="ID", help="Who handed in the submissions that are named.")
+@click.option("--student", metavar="ID", help="Who handed in the submissions that are named. "
+              "Works without a student are judged with the values drawn for this one.")  # fmt: skip
 @click.option(
     "--keep", type=click.Choice(["newest", "best"]), default="newest", show_default=True,
     help="Which of several works of a student counts.",

@@ -317,12 +317,12 @@ def report(*, as_json: bool) -> int:
 def _print(found: "list[Check]") -> None:
     """A row for each check, and the remedy below it; words in place of signs where ASCII is."""
     from rdmalab.render.meanings import APPEARANCES
-    from rdmalab.shell.script import Printer, speaks_unicode
+    from rdmalab.shell.script import Printer, draws_in_ascii
     from rdmalab.shell.styled_text import fold, in_ascii
     from rdmalab.workbench.settings import read
 
     chosen = read()
-    ascii_only = not speaks_unicode(sys.stdout) if chosen.ascii is None else chosen.ascii
+    ascii_only = draws_in_ascii(chosen, sys.stdout)
     printer = Printer(plain=chosen.colours == "none")
     width = get_terminal_size((100, 24)).columns
     for check in found:

@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -147,26 +147,26 @@ def _exercise(
 
 def _hand_in(exercise: "Exercise", file: str | None) -> None:
     """Print what the calls of the program are worth, and write them as a submission."""
+    from rdmalab.classroom.owner import file_advice
+
     exercise.work.keep_calls()
     tell(exercise.report)
     if file is not None:
         with writing(file, "submission"):
             exercise.submit(file)
         tell(f"{file}: hand in this file")
+        if exercise.work.is_nameless:
+            tell("No student is named in it: grade rejects it as foreign; add --student ID")
+        elif advice := file_advice(file, exercise.work.student):
+            tell(advice)
 
 
-def _why(session: "Session", outside: Iterable[str] = ()) -> int:
-    """Tell on standard error what is wrong in the session; the exit code of `why`.
-
-    outside: verdicts on connect requests and waits, of which the adapters of the session know
-    nothing.
-    """
+def _why(session: "Session") -> int:
+    """Tell on standard error what is wrong in the session; the exit code of `why`."""
     from rdmalab.doctor.consultation import consult
+    from rdmalab.doctor.diagnosis.examination import for_program
 
-    report = consult(session).of_program()
-    if not report.is_trouble and (verdicts := list(outside)):
-        tell("\n".join(verdicts))
-        return Exit.FAILED
+    report = for_program(session, consult(session))
     tell(answer(report))
     return Exit.FAILED if report.is_trouble else Exit.WELL
 
@@ -195,16 +195,16 @@ def keep(path: str | None, title: str, session: "Session", *, tui: bool) -> None
 @click.argument("text", metavar="TEXT")
 @with_own_profile
 def open_(*, text: str, profile: str | None) -> int:
-    """Open a shared session. TEXT is the output of `share`; - reads it from standard input.
+    """Open a shared session. TEXT is the word of `share`, or a link that has it; -: from a pipe.
 
     Or the name of a file: a scenario, or a session file. At a terminal: the app, at the shared
     moment. Else: prints its scenario, to be run, loaded or read.
     """
     from rdmalab.scenario.files import is_packed
-    from rdmalab.scenario.share_text import LONGEST, Damaged, scenario_of
+    from rdmalab.scenario.share_text import LONGEST, Damaged, scenario_of, word_in
 
-    is_file = text.endswith((".rdmalab", ".yaml")) or is_packed(text)
-    word = sys.stdin.read(LONGEST + 1) if text == "-" else text
+    is_file = text.endswith((".rdmalab", ".yaml")) or is_packed(text) or _is_file(text)
+    word = word_in(sys.stdin.read(LONGEST + 1) if text == "-" else text)
     try:
         scenario = _scenario_in(text) if is_file else scenario_of(word)
     except Damaged as why:
@@ -219,6 +219,13 @@ def open_(*, text: str, profile: str | None) -> int:
     if is_file:
         return app(profile=profile, path=text)
     return app(profile=profile, shared="".join(word.split()))
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # a word is too long for a name
+        return False
 
 
 def _scenario_in(path: str) -> str:
@@ -303,10 +310,11 @@ def exec_(  # noqa: PLR0913  (one argument an option)
     if save is not None or ask:
         for event in sorted(execution.server.calls.callers):
             lab.session.callers.note(event, execution.caller_of(event))
+    lab.session.outside = execution.server.verdicts()
     if save is not None:
         title = " ".join(words) or f"Programs on the lab {name}"
         keep(save, title, lab.session, tui=False)
-    found = _why(lab.session, execution.server.verdicts()) if ask else Exit.WELL
+    found = _why(lab.session) if ask else Exit.WELL
     return code or found
 
 
@@ -413,7 +421,27 @@ def _commands(
     ]
 
 
-@program.command(context_settings={"ignore_unknown_options": True})
+class _CompilerCommand(click.Command):
+    """A command whose words are the compiler's, but for `-o FILE`, `--output FILE` and `--help`.
+
+    click takes a word such as `-DMODE=foo` for options of one letter, and finds its own `-o` in
+    it; the compiler has many options of one dash and several letters.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Give click the options of this command alone, and all other words as arguments."""
+        own, others, words = list[str](), list[str](), iter(args)
+        for word in words:
+            if word in ("-o", "--output"):
+                own += [word, *islice(words, 1)]
+            elif word.startswith(("-o", "--output=")) or word == "--help":
+                own.append(word)
+            else:
+                others.append(word)
+        return super().parse_args(ctx, [*own, "--", *others])
+
+
+@program.command(cls=_CompilerCommand)
 @click.argument("files", nargs=-1, required=True, type=click.UNPROCESSED, metavar="FILE.c...")
 @click.option("-o", "--output", metavar="FILE", help="The program; default: as the first file.")
 def cc(*, files: tuple[str, ...], output: str | None) -> int:
@@ -423,7 +451,7 @@ def cc(*, files: tuple[str, ...], output: str | None) -> int:
     """
     from rdmalab.compat.c.building import compile_program
 
-    sources = [each for each in files if each.endswith(".c")]
+    sources = [each for each in files if each.endswith(".c") and not each.startswith("-")]
     if not sources:
         raise click.UsageError("no file that ends with .c")
     for each in sources:
@@ -432,5 +460,9 @@ def cc(*, files: tuple[str, ...], output: str | None) -> int:
     made = output or str(Path(sources[0]).with_suffix(""))
     if compile_program(files, made):
         return Exit.FAILED
-    tell(f"{made}: run it with rdmalab exec -- ./{made}" if "/" not in made else made)
+    if "/" in made:
+        tell(made)
+    else:
+        tell(f"{made}: run it with rdmalab exec -- ./{made}")
+        tell(f"event by event, in the app: rdmalab exec --tui -- ./{made}")
     return Exit.WELL

@@ -5,8 +5,9 @@ from functools import partial
 from rdmalab.doctor.check import Check
 from rdmalab.doctor.diagnosis.diagnose import CHECKS, LISTS
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import Entry, full_name
+from rdmalab.guide.entry import Entry
 from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.c_names import full_name
 from rdmalab.spec.causes import leads_to, warnings_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.statuses import WCStatus

@@ -12,7 +12,7 @@ from rdmalab.doctor.evidence.log import Call as Call
 from rdmalab.doctor.evidence.log import Log as Log
 from rdmalab.doctor.evidence.messages import Message as Message
 from rdmalab.doctor.evidence.messages import Unanswered as Unanswered
-from rdmalab.doctor.evidence.messages import arrived, unanswered
+from rdmalab.doctor.evidence.messages import arrived_with, unanswered
 from rdmalab.doctor.evidence.subject import Sort as Sort
 from rdmalab.doctor.evidence.subject import Subject as Subject
 from rdmalab.doctor.evidence.work_requests import Ending as Ending
@@ -29,7 +29,7 @@ from rdmalab.hca.wr import SendWqe as SendWqe
 from rdmalab.session.names import Names
 from rdmalab.session.session import Session as Session
 from rdmalab.spec.profiles import Profile
-from rdmalab.spec.records import event_of, object_of
+from rdmalab.spec.timers import INFINITE_RETRIES
 from rdmalab.views import fmt
 from rdmalab.world.programs import Program as Program
 from rdmalab.world.relations import exists, find_qp, peer_of
@@ -89,8 +89,7 @@ class Case:
     @property
     def has_ended(self) -> bool:
         """Whether it is a work request that has ended, with or without an error."""
-        work = self.work
-        return work is not None and work.ending is not None
+        return self.ending is not None
 
     @property
     def needs_new_call(self) -> bool:
@@ -124,8 +123,10 @@ class Case:
         return fmt.qp_name(self.names, node, number)
 
     def shared_by(self, target: QueuePair) -> SharedReceiveQueue | None:
-        """The SRQ of a queue pair; of the XRC message that is asked about the one that it names."""
-        number = target.srq
+        """The SRQ of a queue pair; of XRC that of the receive, or that the message names."""
+        number, thing = target.srq, self.subject.thing
+        if not number and thing.noun is Noun.SRQ and thing.node == target.node:
+            number = thing.number
         if not number and self.send is not None and self.send.wqe is not None:
             number = self.send.wqe.wr.remote_srqn
         return self.world.nodes[target.node].srqs.items.get(number)
@@ -133,9 +134,7 @@ class Case:
     @property
     def ended(self) -> int:
         """The event in which the work ended; of what has not, the present one."""
-        work = self.work
-        ending = work.ending if work is not None else None
-        return ending.event if ending is not None else self.world.event
+        return self.ending.event if self.ending is not None else self.world.event
 
     # ------------------------------------------------------------------ the subject
     @property
@@ -168,7 +167,16 @@ class Case:
         """The fate of the packets of a send that is not known to have arrived."""
         if self.send is None:
             return None
-        return unanswered(self.session, self.send, asked=self.asked)
+        found = unanswered(self.session, self.send, asked=self.asked)
+        if found is not None and found.misses and not found.final and self._retries_forever:
+            found.final = self.future.repeats
+        return found
+
+    @property
+    def _retries_forever(self) -> bool:
+        """Whether the device sets no limit to the retransmissions of its queue pair."""
+        retry_cnt = self.qp.attr.retry_cnt if self.qp is not None else None
+        return self.profile.retry_cnt_7_is_infinite and retry_cnt == INFINITE_RETRIES
 
     @cached_property
     def receive(self) -> Receive | None:
@@ -226,11 +234,8 @@ class Case:
     @cached_property
     def message(self) -> Message | None:
         """The message that took the receive which is asked about."""
-        receive = self.receive
-        if receive is None or receive.taking is None:
-            return None
-        event, number = event_of(receive.taking), object_of(receive.taking)
-        return arrived(self.world, self.log, event, self.node, number)
+        taking = self.receive.taking if self.receive is not None else None
+        return arrived_with(self.log, taking) if taking is not None else None
 
     @cached_property
     def peer(self) -> QueuePair | None:

@@ -4,6 +4,7 @@ Findings of another moment are data: they keep no object of that world.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from rdmalab.doctor.diagnosis.cures import as_allowed
 from rdmalab.doctor.diagnosis.diagnose import followed, report_of, unique
 from rdmalab.doctor.diagnosis.examination import Examination, as_at_event, best_of, report_of_now
 from rdmalab.doctor.diagnosis.plain import plain, well
-from rdmalab.doctor.evidence.outcome import Status
+from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome
 from rdmalab.doctor.facts.undelivered import for_bytes
 from rdmalab.doctor.moments.moments import (
     Moment,
@@ -49,8 +50,8 @@ def consult(session: Session, question: Node | None = None, at: MomentWord | Non
     question = normalised(session, log, question)
     is_plain = question is None or str(question) in session.world.nodes
     report = (plain if is_plain else _pointed)(session, log, question)
-    if question is None and not report.is_trouble and session.unanswered:
-        return _of_programs(session) or report
+    if question is None and (session.unanswered or session.outside):
+        report = _of_programs(session, report)
     report.question = render(question) if question is not None else ""
     report.applies = not session.refusal("apply")
     report.remedy = as_allowed(session, report.remedy)
@@ -59,18 +60,50 @@ def consult(session: Session, question: Node | None = None, at: MomentWord | Non
     return report
 
 
-def _of_programs(session: Session) -> Report | None:
-    """The wait of a program of the host that never ends, or other trouble; None: there is none."""
-    reports = [consult(session, question) for question in session.unanswered]
+def _of_programs(session: Session, report: Report) -> Report:
+    """The answer with what the world does not know of programs of the host.
+
+    Of a refused call, the wait of a program because of it. Where nothing is wrong, the wait of one
+    that never ends, other trouble, or what befell programs outside of the adapters.
+    """
+    asked = [] if report.is_trouble and not _is_refusal(report) else session.unanswered
+    reports = list[Report]()
+    for question in asked:
+        with suppress(NotUnderstood):  # the head of a file may name what no call of it has made
+            reports.append(consult(session, question))
     reports.sort(key=lambda report: report.outcome.kind is not Status.NEVER)
-    if found := next((report for report in reports if report.is_trouble), None):
+    if report.is_trouble:
+        root = _root(report)
+        return next((each for each in reports if _root(each) == root), report)
+    if found := next((each for each in reports if each.is_trouble), None):
         return found
-    waits = (report for report in reports
-             if report.outcome.kind is Status.PENDING and report.warnings)  # fmt: skip
+    waits = (each for each in reports if each.outcome.kind is Status.PENDING and each.warnings)
     if found := next(waits, None):
         text = f"{found.outcome.sentence}, and none will come: its program hangs"
         found.outcome = replace(found.outcome, kind=Status.NEVER, sentence=text)
-    return found
+        return found
+    return _befallen(session, report)
+
+
+def _is_refusal(report: Report) -> bool:
+    """Whether an answer is about a refused call that is its own root."""
+    return report.outcome.kind is Status.REFUSED and bool(report.causes)
+
+
+def _root(report: Report) -> tuple[str, Subject] | None:
+    """The first cause, and what it is of; None without one."""
+    return next(((each.check.slug, each.subject) for each in report.causes), None)
+
+
+def _befallen(session: Session, report: Report) -> Report:
+    """FAILED or NEVER with the verdicts on programs outside of the adapters, if there are any."""
+    verdicts = [text.partition("  ") for text in session.outside]
+    if verdicts:
+        kind = Status.NEVER if verdicts[0][0] == Status.NEVER.name else Status.FAILED
+        sentence = "; ".join(rest or first for first, _, rest in verdicts)
+        report.outcome = SubjectOutcome(kind, sentence)
+        report.looked, report.examples, report.is_outside = "", [], True
+    return report
 
 
 def cause(session: Session, what: Sequence[Any], keys: Mapping[str, Any]) -> str:
@@ -84,7 +117,7 @@ def cause(session: Session, what: Sequence[Any], keys: Mapping[str, Any]) -> str
 
 
 # --------------------------------------------------------------------------- asked by name
-def _pointed(session: Session, log: Log, question: Node | None) -> Report:
+def _pointed(session: Session, log: Log, question: Path | None) -> Report:
     found = subjects(session, log, question)
     if not found:
         return well(session, log, question)
@@ -104,7 +137,7 @@ def _pointed(session: Session, log: Log, question: Node | None) -> Report:
         if not (cause.check.slug == NO_MESSAGE and is_ordered(session, log, cause.subject))
     ]
     best.report.warnings = unique([*earlier, *best.report.warnings])
-    if isinstance(question, Path) and _is_drained(session, log, question, best):
+    if question is not None and _is_drained(session, log, question, best):
         return well(session, log, question)
     return report_of_now(session, log, best, found)
 
@@ -131,12 +164,12 @@ def _written(examination: Examination) -> int:
 
 
 def chain_of(
-    session: Session, log: Log, question: Node | None, found: Sequence[Subject]
+    session: Session, log: Log, question: Path | None, found: Sequence[Subject]
 ) -> list[Moment]:
     """The moments of what is asked about; of an object its own before later ones of its work."""
     own: list[Moment] = []
     alone = found[0].sort is Sort.OBJECT  # nothing of it ends or waits
-    own_name = isinstance(question, Path) and len(question.steps) == 2
+    own_name = question is not None and len(question.steps) == 2
     if own_name and not alone:
         thing = session.names.find(str(question))
         own = object_moments(session, log, thing) if thing is not None else []
@@ -151,7 +184,7 @@ def chain_of(
 
 
 def _examined(
-    log: Log, question: Node | None, found: Sequence[Subject], moment: Moment
+    log: Log, question: Path | None, found: Sequence[Subject], moment: Moment
 ) -> list[Examination]:
     """The findings for the subjects as they were at a moment; [] where they did not exist yet."""
     session = log.session
@@ -165,7 +198,7 @@ def _examined(
 
 
 def _subjects_then(
-    session: Session, log: Log, question: Node | None, found: Sequence[Subject]
+    session: Session, log: Log, question: Path | None, found: Sequence[Subject]
 ) -> Sequence[Subject]:
     """The subjects of the question at that moment; [] where its name meant another thing."""
     try:

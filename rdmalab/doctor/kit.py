@@ -37,7 +37,7 @@ from rdmalab.spec.records import (
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import Attr, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import Local, SendFlags, WROpcode
+from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.views import fmt
 from rdmalab.views.ladder import PacketRow
 from rdmalab.wire.packet import Packet

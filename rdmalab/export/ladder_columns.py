@@ -34,13 +34,17 @@ _LANE, _FLAT_LANE = 18, 26  # columns between two lifelines at least
 
 
 class Room(NamedTuple):
-    """Space for a ladder. tall: rows of a packet. now: the last event and its moment in ns."""
+    """Space for a ladder. tall: rows of a packet. now: the last event and its moment in ns.
+
+    is_headed: whether a heading names the columns, and the queue pairs if there is one pair.
+    """
 
     width: int
     tall: int
     nodes: Sequence[str]
     now: tuple[int, int] = (-1, 0)
     ascii_only: bool = False
+    is_headed: bool = False
 
 
 class Gap(NamedTuple):
@@ -100,21 +104,38 @@ class Columns:
         self.x = dict.fromkeys(room.nodes, 0)
         self.margin = 2 + words.TIME + (words.SINCE + 1 if self.shows_since else 0)
         self.flat_notes = 3 + words.TIME  # where reasons begin if a packet has one row
-        self.has_names = (self.is_flat and self.shows_since) or len(pairs) > 1
+        is_wide = self.is_flat and self.shows_since
+        is_one = len(pairs) < 2
+        is_spared = is_one and room.is_headed
+        self._lay_out(rows, has_names=not is_one or (is_wide and not is_spared), both=is_wide)
+        # Without a PSN no ACK is matched to its request: names and events give way first.
+        if is_wide and self.has_names and is_one and not self._has_room_for(packets):
+            self._lay_out(rows, has_names=False, both=True)
+        if is_wide and not self._has_room_for(packets):
+            self._lay_out(rows, has_names=self.has_names, both=False)
+        only = packets[0] if len(pairs) == 1 and not self.has_names else None
+        self.title = {only.source: only.qp, only.target: only.dest_qp} if only else {}
+
+    def _lay_out(self, rows: Sequence[LadderRow], *, has_names: bool, both: bool) -> None:
+        """The columns. has_names: queue pairs stand in each row. both: a row has both events."""
+        packets = [row for row in rows if isinstance(row, PacketRow)]
+        self.has_names, self.shows_both = has_names, both
         names = [name for row in packets for name in (row.qp, row.dest_qp)]
         longest = max((len(self.short(name)) for name in names), default=0)
-        gutter = longest + 1 if self.has_names and longest else 0
+        gutter = longest + 1 if has_names and longest else 0
         digits = len(str(max((r.event for r in rows if not isinstance(r, PlannedRow)), default=0)))
-        both = digits + 1 if self.is_flat and self.shows_since else 0
-        self.events = max(_EVENT, 4 + digits + both)
-        self.behind = _OUTCOME if not self.is_flat and width >= _ROOMY else 0
+        self.events = max(_EVENT, 4 + digits + (digits + 1) * both)
+        self.behind = _OUTCOME if not self.is_flat and self.room.width >= _ROOMY else 0
         left = self.margin + gutter + 1
-        span = max(4, width - 1 - gutter - self.behind - self.events - left)
+        span = max(4, self.room.width - 1 - gutter - self.behind - self.events - left)
         lanes = self._lanes(rows, span)
         self.x = {node: left + span * n // max(1, len(lanes) - 1) for n, node in enumerate(lanes)}
         self.left, self.right = min(self.x.values()), max(self.x.values())
-        only = packets[0] if len(pairs) == 1 and not self.has_names else None
-        self.title = {only.source: only.qp, only.target: only.dest_qp} if only else {}
+
+    def _has_room_for(self, packets: Sequence[PacketRow]) -> bool:
+        """Whether each packet can be named with its PSN on its line."""
+        lane = (self.right - self.left) // max(1, len(self.x) - 1) - 1
+        return all(len(words.least_label(row)) + _taken(row) <= lane for row in packets)
 
     def _lanes(self, rows: Sequence[LadderRow], span: int) -> list[str]:
         """The nodes that have a lifeline, left to right: those that did something, two at least."""
@@ -187,7 +208,7 @@ class Columns:
     def label(self, row: PacketRow, slant: Slant) -> str:
         """The longest form that has room beside the line, or within it."""
         is_lost = row.fate is Fate.LOST
-        taken = 4 + 4 * is_lost if self.is_flat else slant.bends[0] + 2
+        taken = _taken(row) if self.is_flat else slant.bends[0] + 2
         forms = words.flat_labels(row) if self.is_flat or is_lost else words.labels(row)
         return fitting(forms, slant.length - taken, self.glyphs)
 
@@ -202,6 +223,11 @@ class Columns:
 
 
 # --------------------------------------------------------------------------- helpers
+def _taken(row: PacketRow) -> int:
+    """Columns of a flat line beside its label: the dot, the head, and where a lost packet ends."""
+    return 8 if row.fate is Fate.LOST else 4
+
+
 def ink_of(means: Meaning, click: tuple[str, str | int] | None = None) -> Ink:
     """The ink of a meaning."""
     appearance = APPEARANCES[means]

@@ -165,7 +165,7 @@ class Pen(Columns):
         if placed.end > placed.y and row.arrives_ns is not None:
             event = -1 if row.end_event is None else row.end_event
             self._stamp(canvas, placed.end, row.arrives_ns, placed.end_before_ns, event)
-        shows_both = self.is_flat and self.shows_since and row.end_event not in (None, row.event)
+        shows_both = self.shows_both and row.end_event not in (None, row.event)
         self._event(canvas, placed.y, row.event, len(f"→{row.end_event}") if shows_both else 0)
         if shows_both:
             self._event(canvas, placed.y, row.end_event, -1)

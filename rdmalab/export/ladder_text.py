@@ -170,9 +170,11 @@ class TextLadder:
             if (x := self.pen.bracket_column(row.node)) is None:
                 continue
             above = reversed(self.placed[:at])
-            top = next((p.y for p in above if _starts(p.item, row)), -1)
-            found.update({(y, x): 1 for y in range(top + 1, placed.y)})
-            found[top, x], found[placed.y, x] = 0, 2
+            top = next((p.y for p in above if _starts(p.item, row)), None)
+            found.update({(y, x): 1 for y in range(0 if top is None else top, placed.y)})
+            found[placed.y, x] = 2
+            if top is not None:  # else the timer began above the first row
+                found[top, x] = 0
         return found
 
 

@@ -95,6 +95,31 @@ def label(row: PacketRow) -> str:
     return f"{sign}{origin}{row.short}"
 
 
+_SHORTER = (
+    ("RDMA_", ""), ("_WITH_IMMEDIATE", "_IMM"), ("_WITH_INVALIDATE", "_INV"),
+    ("READ_RESPONSE", "RESP"), ("READ_REQUEST", "READ_REQ"), ("ACKNOWLEDGE", "ACK"),
+    ("REMOTE_", "REM_"), ("OPERATION", "OP"), ("INVALID_", "INV_"), ("REQUEST", "REQ"),
+    ("SEQUENCE", "SEQ"),
+)  # fmt: skip
+
+
+def short_opcode(name: str) -> str:
+    """`RESP_MIDDLE`, `NAK_REM_OP`: the name of a packet in as few letters as tell it apart."""
+    for long, short in _SHORTER:
+        name = name.replace(long, short)
+    return name
+
+
+def least_label(row: PacketRow) -> str:
+    """The shortest text by which a packet is known: opcode, PSN, and how often it was sent."""
+    name = row.label
+    short = label(row).replace(name, short_opcode(name))
+    if not again(row):
+        return short
+    count = "again" if row.sent_times is None else nth(row.sent_times)
+    return f"{short} ({count})"
+
+
 def labels(row: PacketRow) -> list[str]:
     """The label, the longest form first."""
     whole = label(row)
@@ -102,20 +127,25 @@ def labels(row: PacketRow) -> list[str]:
 
 
 def flat_labels(row: PacketRow) -> list[str]:
-    """The label with what has no other place if a packet has one row; the longest form first."""
+    """The label with what has no other place if a packet has one row; the longest form first.
+
+    A shorter name of the opcode goes before the PSN, by which an answer is matched to its request.
+    """
     plain = label(row)
+    least = [least_label(row), least_label(row).partition(" (")[0], short_opcode(row.label)]
     size = f" {row.length} B" if row.length and row.psn is not None else ""
     if resent := again(row)[1:]:
         forms = [f"{plain}{size} ({resent[0]})", *(f"{plain} ({each})" for each in resent)]
         count = resent[1].partition(",")[0]
         brief = [f"{form} ({each})" for form in labels(row)[:2] for each in (resent[1], count)]
-        return [*forms, *brief, *labels(row)]
+        return [*forms, *brief, least[0], *labels(row)[:2], *least[1:]]
     more = "".join(f" {each}" for each in row.troubles)
     asks = " ack_req" if row.ack_req else ""
     where = f" {row.remark}" if row.remark else ""
     where += f" dlid={row.dlid}" if row.dlid is not None else ""
     whole = [plain + size + more + where + asks, plain + size + more + where, plain + size + where]
-    return [*whole, plain + where, plain + size + more, plain + size, *labels(row)]
+    named = [plain + where, plain + size + more, plain + size, *labels(row)[:2]]
+    return [*whole, *named, *least]
 
 
 def answer_meaning(row: PacketRow) -> Meaning:
@@ -161,12 +191,11 @@ def timer(row: MarkerRow, *, resent: bool) -> list[str]:
     psn = "a packet" if row.psn is None else f"psn={row.psn}"
     if row.kind is Kind.TIMER_ARMED:
         until = moment(row.fires_ns or 0)
-        return [
-            f"◷ {name} timer until {until}, then {psn} is sent again",
-            f"◷ {psn} waits ({name}) until {until}",
-            f"◷ {name} timer until {until}",
-            f"◷ {name} until {until}",
-        ]
+        plain = [f"◷ {name} timer until {until}", f"◷ {name} until {until}"]
+        if row.psn is None:
+            return plain
+        again = f"◷ {name} timer until {until}, then {psn} is sent again"
+        return [again, f"◷ {psn} waits ({name}) until {until}", *plain]
     if row.kind is Kind.TIMER_FIRED:
         then = f": {psn} is sent again" if resent else ""
         answer = f", {psn} has no answer" if name == "ack" and row.psn is not None else ""

@@ -60,7 +60,7 @@ def is_capture(octets: bytes) -> bool:
 class Captured:
     """One frame on the cable: the packet that was sent, and its bytes as they went on.
 
-    number: of its record. harmed: a fault changed the bytes. marked: ECN CE was set by a router.
+    number: of its record. corrupted: a fault changed the bytes. marked: ECN CE was set by a router.
     """
 
     number: int
@@ -68,7 +68,7 @@ class Captured:
     at_ns: int
     packet: Packet | Frame
     octets: bytes
-    harmed: bool
+    corrupted: bool
     marked: bool
     origin: Origin
 
@@ -133,7 +133,7 @@ def _comment(frame: Captured, row: PacketRow, request: RequestRow | None) -> str
     parts = [f"event {row.event}", _whose(frame.packet, row, request)]
     if frame.origin is not Origin.SENT:
         parts.append(f"{frame.origin.name.lower()} on the cable")
-    if frame.harmed:
+    if frame.corrupted:
         parts.append(f"corrupted on the cable: {_flips(octets_of(frame.packet), frame.octets)}")
         row = replace(row, troubles=[each for each in row.troubles if each != "corrupted"])
     lost = row.fate is Fate.LOST
@@ -150,11 +150,11 @@ def _whose(packet: Packet | Frame, row: PacketRow, request: RequestRow | None) -
     return request.text
 
 
-def _flips(good: bytes, harmed: bytes) -> str:
+def _flips(good: bytes, corrupted: bytes) -> str:
     """`bit 3 of byte 60 flipped`, as `fault corrupt` counts; a bit may have flipped back."""
     flips = [
         f"bit {bit} of byte {at}"
-        for at, (was, became) in enumerate(zip(good, harmed, strict=True))
+        for at, (was, became) in enumerate(zip(good, corrupted, strict=True))
         for bit in range(8)
         if (was ^ became) >> bit & 1
     ]

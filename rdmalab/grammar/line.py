@@ -24,6 +24,7 @@ from rdmalab.grammar.program import Reading, read_program, text_of
 from rdmalab.grammar.sentence import Sentence, find_verb
 from rdmalab.grammar.syntax import commands
 from rdmalab.grammar.tokens import Lexeme, Token, scan, tokenize
+from rdmalab.spec.absent import not_emulated
 
 NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 
@@ -167,6 +168,9 @@ def _no_verb(verb: Token, vocabulary: Mapping[str, Command]) -> NotUnderstood:
         message = f"a verb is wanted here, not {quoted(verb.text)}"
         return NotUnderstood(message, verb.place, "help all lists them")
     hint = suggest(verb_of(verb.text), vocabulary)
+    if reason := not_emulated(verb.text):
+        message = f"{verb.text} is not emulated: {reason}"
+        return NotUnderstood(message, verb.place, "rdmalab capabilities lists what is emulated")
     if elsewhere := ELSEWHERE.get(verb.text.lower()):
         return NotUnderstood(f"no verb {quoted(verb.text)}", verb.place, elsewhere)
     near = hint if hint.startswith("did you mean") else "help all lists the verbs"

@@ -90,12 +90,19 @@ def spaced(tokens: list[Token]) -> str:
 
 
 # --------------------------------------------------------------------------- verbs
+# Words of other languages for what the lines of a program say.
+_OTHERWISE = dict.fromkeys(("repeat", "for", "while", "times"), "did you mean loop?")
+
+
 def _verb(reading: Reading, tokens: list[Token]) -> Invocation:
     try:
         invocation = reading.verb(tokens)
     except NotUnderstood as wrong:
         if wrong.place == tokens[0].place and wrong.message.startswith("no verb"):
-            near = suggest(verb_of(tokens[0].text), [*reading.vocabulary, *WORDS])
+            word = tokens[0].text
+            near = _OTHERWISE.get(word.lower()) or suggest(
+                verb_of(word), [*reading.vocabulary, *WORDS]
+            )
             wrong.hint = near if near.startswith("did you mean") else wrong.hint
         raise
     _check_verb(reading, invocation, tokens[0].place)

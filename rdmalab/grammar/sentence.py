@@ -12,7 +12,7 @@ from rdmalab.command import Command, NotUnderstood, Span, kinds
 from rdmalab.grammar.arguments import ArgumentPart, Gathering, meaning
 from rdmalab.grammar.enum_words import value_of
 from rdmalab.grammar.expressions import parse_expression
-from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.grammar.hints import listed, quoted, suggest
 from rdmalab.grammar.keys import Keys, Slot, flat_record, keys_of_command
 from rdmalab.grammar.nodes import Literal
 from rdmalab.grammar.syntax import Argument, Atom, Braces, Reader
@@ -158,6 +158,9 @@ class Sentence:
                 hint = f"write {_shortest(keys, slot)}={word}"
                 return NotUnderstood(f"unexpected {quoted(word)}", argument.place, hint)
         free = [keys.written(slot) for slot in keys.slots if self.gathering.is_free(slot)]
+        begun = [f"{key}=" for key in free if key and key.startswith(word.lower())]
+        if len(begun) > 1:  # a list of all keys may be cut before the one that is meant
+            return NotUnderstood(f"unexpected {quoted(word)}", argument.place, listed(begun))
         hint = suggest(word, [f"{key}=" for key in free if key]) or "leave it out"
         return NotUnderstood(f"unexpected {quoted(word)}", argument.place, hint)
 

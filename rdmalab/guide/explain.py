@@ -1,6 +1,6 @@
 """From a word to its article: prefixes and case are free, the likeliest meaning comes first."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from rdmalab.guide.article import Article, ArticleSection, article
 from rdmalab.guide.entry import Entry, normal
 from rdmalab.guide.sentences import concepts, shown
 from rdmalab.guide.usual import complete
+from rdmalab.spec.absent import not_emulated
 
 _NEAR = "did you mean"
 _PREFIX = "ibv_"
@@ -52,8 +53,16 @@ def answer(text: str, vocabulary: Mapping[str, Command], more: Iterable[Entry] =
     more: entries of higher rooms, such as the causes of the doctor.
     """
     found, read = lookup(text, vocabulary, more), None
+    if not found and "\n" in text.strip():
+        several = logs.findings(text, vocabulary)
+        if len(several) > 1:
+            page = _of_log(several, len(text.splitlines()))
+            return Answer(page, Entry("log", "log", (), lambda: page))
     if not found and (read := logs.read(text, vocabulary)) is not None:
         found = lookup(read.word, vocabulary)
+    if not found and (reason := not_emulated(text)):
+        message = f"{quoted(text)} is not emulated: {reason}"
+        raise NotUnderstood(message, hint="rdmalab capabilities lists what is emulated")
     if not found:
         message = f"{quoted(text)} is not explained anywhere"
         raise NotUnderstood(message, hint=_hint(text, vocabulary))
@@ -64,6 +73,17 @@ def answer(text: str, vocabulary: Mapping[str, Command], more: Iterable[Entry] =
     elif others:
         page.sections.append(ArticleSection("also", [_others(others)]))
     return Answer(page, first)
+
+
+def _of_log(several: Sequence[logs.Finding], lines: int) -> Article:
+    """The article on a log with several subjects: what is read of each, and which explains it."""
+    sections, words = list[ArticleSection](), list[str]()
+    for found, line, times in several:
+        words.append(found.word.removeprefix("concept "))
+        where = f"line {line}" if times == 1 else f"{times} times, first in line {line}"
+        sections.append(ArticleSection(words[-1], [where, *found.facts]))
+    title = f"{len(several)} subjects in {lines} lines"
+    return Article(title, "log", sections, [f"explain {word}" for word in words])
 
 
 def written(entry: Entry) -> Article:

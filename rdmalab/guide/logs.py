@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from rdmalab.guide.connections import number_words
-from rdmalab.guide.sentences import errnos
+from rdmalab.guide.firmware import read_refused
+from rdmalab.guide.sentences import concepts, errnos
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
 from rdmalab.spec.c_names import full_name
 from rdmalab.spec.connections import EVENTS as CM_EVENTS
@@ -142,6 +143,8 @@ _MLX5_SYNDROME = _pattern(rf"\b(?<!vendor )synd(?:rome)?\W{{1,2}}{_NUMBER}.{{0,{
 _VENDOR = _pattern(
     rf"\b(?:vend(?:or)?[ _]?(?:err(?:or)?|synd(?:rome)?)?|syndrom)\W{{1,3}}{_NUMBER}"
 )
+# Without another word it is a syndrome of mlx5, which has an article, or a vendor code.
+_ANY_SYNDROME = _pattern(rf"\bsynd(?:rome)?\W{{1,3}}{_NUMBER}")
 _WR_ID = _pattern(rf"\bwr_?id\W{{0,3}}{_NUMBER}")
 _ERRNO = (
     _pattern(rf"\berrno\W{{0,3}}({_DECIMAL})\b"),
@@ -161,6 +164,15 @@ _INTO = _pattern(rf"\b(?:to|into|state\W{{1,3}}(?:IBV_QPS_)?)\s*({_STATES})\b")
 _CHANGE = _pattern(r"\bchang\w*\W+(?:\w+\W+){0,3}?state\b")
 _SAYS_ERROR = _pattern(r"(?<!\bno )(?<!\bwithout )\berror\b")
 _MARKS_OF_JUNK = _pattern(r"\b(?:opcode|len|byte_len)\W{0,2}\d")
+
+_CQ_FAILED = _pattern(
+    r"\bCQ\b.{0,20}?\b(overrun|access violation|error)\b"
+    r".{0,10}?\bCQN\W{1,2}((?:0x)?[0-9a-f]{1,8})\b"
+)
+_COUNTER = re.compile(
+    rf"\b([a-z]{{2,10}}(?:_[a-z0-9]{{1,20}}){{1,4}})\b(?:\s{{0,8}}[:=]?\s{{0,8}}({_DECIMAL})\b)?"
+)
+_NO_STATUS = "concept wc"
 
 # Log lines that name a status in other words than `ibv_wc_status_str`.
 _OTHER_WORDS: dict[str, WCStatus] = {
@@ -184,12 +196,108 @@ def _number(digits: str) -> int:
     return int(digits.lstrip("0") or "0")
 
 
+class Finding(NamedTuple):
+    """A subject of a log. line: the first that has it, from 1. times: how often it is there."""
+
+    found: Found
+    line: int
+    times: int
+
+
+def findings(text: str, verbs: Iterable[str]) -> list[Finding]:
+    """The subjects of a log of several lines, each once, in the order of their first lines.
+
+    A line that has a failure without its reason is read with the next one, and lines of a dump
+    with those that follow it directly.
+    """
+    verbs, found, lines, at = list(verbs), dict[str, Finding](), text.splitlines(), 0
+    while at < len(lines):
+        end = _after_dump(lines, at + 1)
+        one = read("\n".join(lines[at:end]), verbs)
+        if one is not None and _is_open(one, verbs) and end < len(lines):
+            later = _after_dump(lines, end + 1)
+            more = read("\n".join(lines[at:later]), verbs)
+            if more is not None and more.word != one.word:
+                one, end = more, later
+        if one is not None:
+            first = found.get(one.word, Finding(one, at + 1, 0))
+            found[one.word] = first._replace(times=first.times + 1)
+        at = end
+    return list(found.values())
+
+
+def _after_dump(lines: list[str], at: int) -> int:
+    """The number of the first line from this one on that goes on no dump of the line before it."""
+    while at < len(lines) and _is_dump(lines[at - 1]) and _is_dump(lines[at]):
+        at += 1
+    return at
+
+
+def _is_dump(line: str) -> bool:
+    return _IN_WORDS.search(line) is not None or _IN_BYTES.search(line) is not None
+
+
+def _is_open(found: Found, verbs: Iterable[str]) -> bool:
+    """Whether a line says that something failed, and not why."""
+    return found.word in (_NO_STATUS, *verbs) or found.word.startswith("modify_qp ")
+
+
 def read(text: str, verbs: Iterable[str]) -> Found | None:
     """Subject of one line of a log, or of several; None if not about RDMA. verbs: their names."""
     for reader in _READERS:
         if (found := reader(text)) is not None:
             return found
-    return _refused(text, verbs) or _nameless(text)
+    return _refused(text, verbs) or _nameless(text) or _counted(text)
+
+
+# --------------------------------------------------------------------------- the driver
+def _commanded(text: str) -> Found | None:
+    """A command that the firmware of mlx5 refused: its status is none of a completion."""
+    if (refused := read_refused(text)) is None:
+        return None
+    verb, states, status = refused.verb, refused.states, refused.status
+    way = f" for {states.replace(' ', ' → ')}" if states else ""
+    sent = f", which {verb} sends{way}" if verb else ""
+    if status is None:
+        facts = [f"the firmware of mlx5 has not answered the command {refused.command}{sent}"]
+    else:
+        facts = [f"the firmware of mlx5 refused the command {refused.command}{sent}"]
+        means = f": {status.means}" if status.means else ""
+        facts.append(f"status of the command, not of a completion: {status.name}{means}")
+    facts.append(f"the verb returns errno {refused.errno}, {errno_name(refused.errno)}")
+    if refused.syndrome:
+        facts.append(f"syndrome {refused.syndrome} of the firmware: there is no public list")
+    word = f"{verb} {states}".strip() if verb else errno_name(refused.errno)
+    return Found(word, tuple(facts))
+
+
+def _overrun(text: str) -> Found | None:
+    """A CQ that the driver reports as failed: mlx5 and mlx4 name it by its number."""
+    if (match := _CQ_FAILED.search(text)) is None:
+        return None
+    name = full_name(AsyncEvent.CQ_ERR)
+    what = "is full and lost a completion" if match[1].casefold() == "overrun" else "has failed"
+    return Found(name, (f"the CQ with number {match[2]} {what}: {name}",))
+
+
+def _counted(text: str) -> Found | None:
+    """Counters of a device, with or without their values: the first that is not 0."""
+    known = [m for m in _COUNTER.finditer(text) if m[1] in concepts()
+             and concepts()[m[1]].is_counter]  # fmt: skip
+    if not known:
+        return None
+    values = [(match[1], match[2]) for match in known]
+    word = next((name for name, value in values if value and _number(value)), values[0][0])
+    facts = [
+        f"{name} = {value}: {_first_words(name)}" if value else f"{name}: {_first_words(name)}"
+        for name, value in values
+    ]
+    return Found(f"concept {word}", tuple(facts))
+
+
+def _first_words(counter: str) -> str:
+    """The first sentence about a counter, without the words that it is one."""
+    return concepts()[counter].lines[0].removeprefix("A counter of mlx5: ")
 
 
 # --------------------------------------------------------------------------- completions
@@ -278,7 +386,7 @@ def _worded(text: str) -> Found | None:
 
 
 _READERS: tuple[Callable[[str], Found | None], ...] = (
-    _dumped, _connection, _mlx5_syndrome, _numbered, _named, _worded,
+    _commanded, _overrun, _dumped, _connection, _mlx5_syndrome, _numbered, _named, _worded,
 )  # fmt: skip
 
 
@@ -329,8 +437,9 @@ def _move(text: str) -> str:
 
 def _nameless(text: str) -> Found | None:
     """A failure without a status."""
-    if match := _VENDOR.search(text):
+    match = _VENDOR.search(text) or _ANY_SYNDROME.search(text)
+    if match is not None:
         return Found("concept vendor_err", (vendor_words(_number(match[1])),))
     if "completion with error" not in text.casefold():
         return None
-    return Found("concept wc", ("an error completion; the next line may contain the status",))
+    return Found(_NO_STATUS, ("an error completion; the next line may contain the status",))

@@ -38,11 +38,15 @@ NOTHING = "nothing: the peer is not informed"
 
 
 class Concept(NamedTuple):
-    """A term that no table holds. words: other spellings; see: where to read on."""
+    """A term that no table holds. words: other spellings; see: where to read on.
+
+    is_counter: it is one of the counters of a device, which logs print with a number.
+    """
 
     lines: Sequence[str]
     words: Sequence[str] = ()
     see: Sequence[str] = ()
+    is_counter: bool = False
 
 
 class Errno(NamedTuple):

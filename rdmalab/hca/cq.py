@@ -19,7 +19,7 @@ class CompletionQueue:
     channel: number of its completion channel, 0 for none. context: cq_context of the program.
     unacked: events read and not acknowledged. fields: the fields that an extended CQ provides, None
     for a plain CQ. reading: CQEs read by the open extended poll, 0 for none; the last of them is
-    current.
+    current. lost: CQEs for which there was no room.
     """
 
     node: str
@@ -36,6 +36,7 @@ class CompletionQueue:
     unacked: int = 0
     fields: int | None = None
     reading: int = 0
+    lost: int = 0
 
     @property
     def thing(self) -> Thing:
@@ -46,6 +47,7 @@ class CompletionQueue:
         """Add a CQE, as the only function. False if the CQ was full: the CQE is lost."""
         # ibv_poll_cq(3): the CQE is lost, the CQ unusable. On Soft-RoCE the CQ goes on (measured).
         if self.dead or len(self.cqes) >= self.capacity:
+            self.lost += 1
             trace.record(Kind.CQ_OVERRUN, self.node, self.number, cqe)
             return False
         self.cqes.append(cqe)

@@ -6,6 +6,7 @@ send a packet) and `timer`. Calls from one engine to another go through this cla
 
 from rdmalab.hca import admission, channels, completer, flush, migration, requester, responder
 from rdmalab.hca.adapter import Adapter
+from rdmalab.hca.engine_state import ReadAnswer
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import Cqe
 from rdmalab.spec.async_events import AsyncEvent
@@ -53,6 +54,16 @@ class Hca(Adapter):
             self.agenda.file_port(self.node, self.busy_until_ns)
         else:
             self.turn_filed = False
+
+    @property
+    def may_read_next(self) -> bool:
+        """Whether the next turn of the port may read memory: for a request or a READ response."""
+        for qp in self.ready:
+            if qp.req.serial != qp.sq.posted:
+                return True
+            if any(isinstance(answer, ReadAnswer) for answer in qp.resp.answers):
+                return True
+        return False
 
     def _send_one(self, qp: QueuePair) -> bool:
         """Send one packet. An answer goes first; after a whole answer a request has its turn.

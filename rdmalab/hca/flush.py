@@ -114,11 +114,15 @@ def _failed_check(hca: Adapter, qp: QueuePair, wqe: SendWqe | RecvWqe) -> int | 
 
 
 def discard(hca: Adapter, qp: QueuePair) -> None:
-    """Enter RESET: empty the queues without completions."""
+    """Enter RESET: empty the queues. Requests that have not completed get no completion."""
     stop_timers(hca, qp)
-    waiting = len(qp.rq.wqes) + (qp.resp.recv is not None)
     if qp.resp.recv is not None and hca.profile.slots_freed is SlotsFreed.POLLED:
         slots.free_shared(hca, [qp.resp.recv])
+    # A request that has completed and is not polled yet still holds its slot, and is not lost.
+    slots.free(hca, qp.number, qp.sq, qp.comp.serial - 1)
+    own = qp.rq.posted - len(qp.rq.wqes) - (qp.resp.recv is not None and not qp.resp.recv.srq)
+    slots.free(hca, qp.number, qp.rq, own - 1)
+    waiting = len(qp.rq.wqes) + (qp.resp.recv is not None)
     for queue, count in (("sq", qp.sq.used), ("rq", waiting)):
         if count:
             hca.trace.record(Kind.QUEUE_DISCARDED, hca.node, qp.number, queue, count)

@@ -15,6 +15,7 @@ from rdmalab.hca.send_checks import LINES, Check, judge_send, supported_work
 from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe, SendWR
 from rdmalab.spec.opcodes import WORD_OPS, Op
 from rdmalab.spec.records import Kind
+from rdmalab.spec.states import QPType
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.wire.segments import pieces
 
@@ -154,6 +155,18 @@ def ring(hca: Adapter, qp: QueuePair) -> None:
         hca.wake(qp)
 
 
+def send_room(hca: Adapter, qp: QueuePair) -> int | None:
+    """Number of plain RC requests, of one piece at most, that `post_send` accepts now.
+
+    None: it accepts none, also when slots are freed, or others than `post_send` may fill them.
+    """
+    if hca.unavailable_rule or qp.ex is not None or qp.sq.early or qp.qp_type is not QPType.RC:
+        return None
+    if qp.state_row.flushes_sends or not qp.state_row.posts_send or qp.cap.max_send_sge < 1:
+        return None
+    return qp.sq.capacity - qp.sq.used
+
+
 # --------------------------------------------------------------------------- receives
 def post_recv(hca: Adapter, qp: QueuePair, wrs: list[RecvWR]) -> None:
     """Queue each receive; Refused carries the index of the first that was not."""
@@ -174,6 +187,15 @@ def post_recv(hca: Adapter, qp: QueuePair, wrs: list[RecvWR]) -> None:
     takes = not hca.unavailable_rule and qp.state_row.flushes_recvs
     if takes and hca.profile.flushes_recvs_posted_in_err:
         flush.flush_recvs(hca, qp)
+
+
+def receive_room(hca: Adapter, qp: QueuePair) -> int:
+    """Number of receives, of one piece at most, that `post_recv` accepts now without a CQE."""
+    if hca.unavailable_rule or qp.state_row.flushes_recvs or qp.cap.max_recv_sge < 1:
+        return 0
+    if _judge_recv(hca, qp, RecvWR(0, [])) is not None:
+        return 0
+    return qp.rq.capacity - qp.rq.used
 
 
 def _judge_recv(hca: Adapter, qp: QueuePair, wr: RecvWR) -> Refused | None:

@@ -221,7 +221,7 @@ class QueuePair:
 
     known_state: the state that libibverbs caches. pd, send_cq, recv_cq, srq, xrcd: by number, 0 is
     none. source: where it takes receives from, its own rq or an SRQ. opened: how many processes
-    have it open. told_cap: the sizes that create_qp returned, `cap`: the real ones. domain: the
+    have it open. reported_cap: the sizes that create_qp returned, `cap`: the real ones. domain: the
     protection domain it was created in; pd: the effective one, `base` of a parent domain. locked:
     posting takes a lock. ex: `ibv_qp_ex` if created by create_qp_ex. alternate: the path that
     automatic path migration changes to; InfiniBand only.
@@ -230,8 +230,8 @@ class QueuePair:
     __slots__ = (
         "alternate", "answered", "attr", "cap", "comp", "domain", "ex", "known_state", "locked",
         "max_tso_header", "node", "number", "opened", "path", "pd", "qp_type", "queued", "recv_cq",
-        "req", "resp", "rq", "send_cq", "service", "source", "sq", "sq_sig_all", "srq", "state",
-        "state_row", "timer", "told_cap", "transport", "xrcd",
+        "reported_cap", "req", "resp", "rq", "send_cq", "service", "source", "sq", "sq_sig_all",
+        "srq", "state", "state_row", "timer", "transport", "xrcd",
     )  # fmt: skip
 
     def __init__(self, node: str, number: int, qp_type: QPType, cap: Capacity) -> None:
@@ -240,7 +240,7 @@ class QueuePair:
         self.qp_type = qp_type
         self.transport = TRANSPORTS[qp_type]
         self.service = self.transport.service
-        self.cap = self.told_cap = cap
+        self.cap = self.reported_cap = cap
         self.pd = 0
         self.domain = 0
         self.locked = True

@@ -61,7 +61,7 @@ def create_qp(  # noqa: PLR0913  (ibv_qp_init_attr has these)
         qp.share_receives(hca.srqs.find(srq))
     if hca.profile.create_qp_returns_asked:
         wrs = {"max_send_wr": sizes.max_send_wr, "max_recv_wr": sizes.max_recv_wr}
-        qp.told_cap = replace(qp.cap, **wrs)
+        qp.reported_cap = replace(qp.cap, **wrs)
     created(hca, hca.qps, qp)
     return qp
 

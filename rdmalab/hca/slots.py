@@ -17,6 +17,17 @@ def free(hca: Adapter, qpn: int, queue: SendQueue | RecvQueue, serial: int) -> N
         hca.trace.record(_FREED, hca.node, qpn, queue.noun, count)
 
 
+def frees(qp: QueuePair, cqe: Cqe) -> bool:
+    """Whether a poll of a completion can free slots of a queue pair: not if a RESET freed them."""
+    queue = qp.sq if cqe.is_send else qp.rq
+    return cqe.qp_num == qp.number and not cqe.srq and cqe.serial >= queue.freed
+
+
+def used_after_poll(queue: SendQueue, cqe: Cqe) -> int:
+    """Slots that hold a WQE once this completion and those before it are polled."""
+    return queue.posted - max(queue.freed, cqe.serial + 1)
+
+
 def free_recv(hca: Adapter, qp: QueuePair, wqe: RecvWqe) -> None:
     """The device is done with this receive."""
     if wqe.srq:

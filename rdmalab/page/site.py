@@ -1,7 +1,7 @@
 """Assemble the page: Python as WebAssembly, a terminal, and the lab as one archive.
 
 npm and pip download what `web/package-lock.json` and `web/requirements.txt` pin by hash; node
-compiles with the page's own Python. The same files make the same bytes.
+compiles with the page's own Python and cuts the fonts. The same files make the same bytes.
 """
 
 import hashlib
@@ -36,23 +36,29 @@ _VENDOR = {
     "xterm/xterm.css": "@xterm/xterm/css/xterm.css",
     "xterm/addon-fit.mjs": "@xterm/addon-fit/lib/addon-fit.mjs",
     "xterm/addon-unicode11.mjs": "@xterm/addon-unicode11/lib/addon-unicode11.mjs",
+}
+_FONTS = {
     "font/mono-400.woff2": "@fontsource/dejavu-mono/files/dejavu-mono-latin-400-normal.woff2",
     "font/mono-700.woff2": "@fontsource/dejavu-mono/files/dejavu-mono-latin-700-normal.woff2",
 }
 # What the app in a page never imports.
 _UNUSED = re.compile(
     r"""
-    .*\.(pyi|typed|c|pyx|pxd|h|so|exe)$ | .*\.dist-info/ | _yaml/ | yaml/cyaml
+    .*\.(pyi|typed|c|pyx|pxd|h|exe)$ | (?!pydantic_core/).*\.so$ | .*\.dist-info/
+    | _yaml/ | yaml/cyaml
     | annotated_types/test_cases | markdown_it/(cli/|port\.yaml|tree)
-    | platformdirs/(android|ios|macos|windows)
+    | platformdirs/(android|ios|macos|windows|__main__|pytest|testing)
     | prompt_toolkit/(contrib|win32|.*win32|.*windows)
     | pydantic/(v1|mypy|experimental|color|deprecated/(?!__init__|class_validators|config|tools))
     | pygments/(lexers|styles|formatters)/(?!__init__|_mapping|default|python\.py|special)
-    | pygments/(sphinxext|cmdline) | rich/(__main__|diagnose|_windows|_win32|_inspect|logging)
+    | pygments/(sphinxext|cmdline) | rich/(__main__|_inspect|_win32|_windows|bar|diagnose|filesize)
+    | rich/(layout|logging|progress|prompt)
     | rich/_unicode_data/unicode(?!17-)
     | textual/(demo|tree-sitter|_markup_playground|__main__|document/|_text_area_theme)
+    | textual/(_binary_encode|_doc|_import_app|_slug|eta|highlight|renderables/(digits|sparkline))
     | textual/widgets/_(text_area|markdown|masked_input|selection_list|list_view|rich_log|log|radio)
     | textual/widgets/_(collapsible|header|sparkline|digits|link|welcome|pretty|checkbox|switch)
+    | textual/widgets/_(footer|help|key|list_item|progress|rule|tabbed|toggle)
     | textual/drivers/(linux|windows|win32|_byte|_input|web)
     | wcwidth/table_grapheme_overrides/_known
     | rdmalab/(ARCHITECTURE|book|cli|compat|lessons|page/site|pytest_plugin|serve|sweep|web)
@@ -69,7 +75,9 @@ _UNUSED_STDLIB = re.compile(
     | timeit | tkinter | trace | tracemalloc | turtle | turtledemo | unittest | venv | wave
     | webbrowser | wsgiref | xml/(etree|sax) | xmlrpc | zipapp | _pydatetime
     | asyncio/(windows_|proactor_) | email/(?!__init__) | encodings/(mac_|cp[1-9]\d+(?<!437))
-    | getopt | gettext | pprint
+    | getopt | gettext | pprint | _markupbase | graphlib | html/parser | nturl2path | sched
+    | sre_compile | sre_constants | sre_parse | this | __hello__ | __phello__
+    | ctypes/(_aix|macholib)
     | urllib/(request|robotparser)
     )([/.]|$|(?<=[_/]))""",
     re.VERBOSE,
@@ -104,8 +112,11 @@ def assembled(downloads: Path, work: Path, tell: Tell) -> dict[str, bytes]:
     tell("compiling with the page's own Python")
     _fill(downloads, work)
     _run("node", WEB / "compile.mjs", modules / "pyodide", work)
+    _run("node", WEB / "fonts.mjs", modules, work, *(modules / path for path in _FONTS.values()))
     files = {name: (WEB / name).read_bytes() for name in _PAGE}
     files |= {f"vendor/{name}": (modules / path).read_bytes() for name, path in _VENDOR.items()}
+    for name, path in _FONTS.items():
+        files[f"vendor/{name}"] = (work / "fonts" / Path(path).name).read_bytes()
     files["vendor/pyodide/python_stdlib.zip"] = (work / "boot.zip").read_bytes()
     files["vendor/pyodide/pyodide-lock.json"] = _empty_lock(modules / "pyodide")
     files["lab.bin"] = (work / "lab.bin").read_bytes()
@@ -165,7 +176,7 @@ def _fill(downloads: Path, work: Path) -> None:
         with zipfile.ZipFile(wheel) as source:
             for name in source.namelist():
                 is_native = name.startswith(_NATIVE)
-                if is_native or (not name.endswith("/") and not _UNUSED.match(name)):
+                if not name.endswith("/") and not _UNUSED.match(name):
                     _put(work / ("files" if is_native else "packages") / name, source.read(name))
     for name, octets in (*_files(PACKAGE, "rdmalab"), *_files(lessons_folder(), FOLDER)):
         if not _UNUSED.match(name):
@@ -198,7 +209,8 @@ def _named_licence(folder: Path) -> str:
 def _licences(downloads: Path) -> str:
     """The licences of all that the page has, each text once."""
     texts: dict[str, list[str]] = {}
-    for name in sorted({path.partition("/node_modules")[0] for path in _VENDOR.values()}):
+    taken = (*_VENDOR.values(), *_FONTS.values())
+    for name in sorted({path.partition("/node_modules")[0] for path in taken}):
         package = Path(*Path(name).parts[: 2 if name.startswith("@") else 1])
         folder = downloads / "node_modules" / package
         found = [file for file in sorted(folder.glob("*")) if _LICENCE.fullmatch(file.name)]

@@ -69,8 +69,13 @@ class Recording:
     octets: int = 0  # of it that are whole records
 
     @property
+    def is_restorable(self) -> bool:
+        """Whether `continue` can restore it: it has lines, and is no half of another session."""
+        return bool(self.lines) and not self.draft
+
+    @property
     def is_cut_off(self) -> bool:
-        return bool(self.lines) and not self.left and not self.draft
+        return self.is_restorable and not self.left
 
 
 @dataclass(slots=True)
@@ -206,13 +211,16 @@ def _begun_s(path: Path) -> float | None:
 
 
 def waiting(folder: Path | None = None) -> list[Path]:
-    """The sessions that `continue` offers: interrupted ones, then closed ones."""
-    found = [
-        (not volume.book.is_cut_off, volume.path)
+    """The sessions that `continue` offers, the one that was used last first.
+
+    However it ended: who types `continue` after quit means the session just left, not an older one
+    that was interrupted. The message at the start names the number of that one.
+    """
+    return [
+        volume.path
         for volume in volumes(folder)
-        if volume.book is not None and volume.book.lines and not volume.book.draft
+        if volume.book is not None and volume.book.is_restorable
     ]
-    return [path for _, path in sorted(found, key=lambda each: each[0])]
 
 
 def taken(path: Path) -> LockedRecording | None:
@@ -230,26 +238,34 @@ def taken(path: Path) -> LockedRecording | None:
 # --------------------------------------------------------------------------- at the start
 def offer(folder: Path | None = None) -> str:
     """The message about interrupted sessions, empty if there is none; old logs are removed."""
-    text, cut_off = "", 0
+    text, number = "", 0  # as `waiting` counts
+    cut_off: list[int] = []
     chosen = _to_offer(folder)
-    for number, volume in enumerate(volumes(folder)):
+    for at, volume in enumerate(volumes(folder)):
         book = volume.book
         is_cut_off = book is not None and book.is_cut_off
         is_chosen = volume.path == chosen
         with contextlib.suppress(OSError):
-            if (
-                number >= KEPT
-                and not is_chosen
-                and (not is_cut_off or book is None or book.offered)
-            ):
+            if at >= KEPT and not is_chosen and (not is_cut_off or book is None or book.offered):
                 volume.path.unlink()
                 continue
-            cut_off += is_cut_off
+            number += book is not None and book.is_restorable
+            cut_off += [number] * is_cut_off
             if book is not None and is_chosen:
-                text = _sentence(volume, book, cut_off)
+                text = _sentence(volume, book, number)
                 _mark(volume)
-    more = f" There are {cut_off}: continue 1 to {cut_off}." if text and cut_off > 1 else ""
+    many = len(cut_off)
+    more = f" There are {many}: continue {_spans(cut_off)}." if text and many > 1 else ""
     return text + more
+
+
+def _spans(numbers: list[int]) -> str:
+    """`1 to 3, 5` of 1, 2, 3, 5."""
+    spans: list[tuple[int, int]] = []
+    for number in numbers:
+        first, last = spans.pop() if spans and spans[-1][1] == number - 1 else (number, number - 1)
+        spans.append((first, last + 1))
+    return ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in spans)
 
 
 def _to_offer(folder: Path | None) -> Path | None:

@@ -10,6 +10,7 @@ from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.send_checks import is_stuck
+from rdmalab.hca.slots import frees
 from rdmalab.repair.modify import usual_value
 from rdmalab.session.lines import Reply, allowed_lines
 from rdmalab.session.session import Session
@@ -372,10 +373,11 @@ def _make_room(session: Session, invocation: Invocation) -> str:
     qp = qp_of(session, invocation)
     if qp is None:
         return ""
-    number = qp.recv_cq if invocation.name == "post_recv" else qp.send_cq
+    is_send = invocation.name != "post_recv"
+    number = qp.send_cq if is_send else qp.recv_cq
     cq = session.world.nodes[qp.node].cqs.items[number]
     name = session.names.of(Thing(Noun.CQ, qp.node, number))
-    if any(cqe.qp_num == qp.number for cqe in cq.cqes):
+    if any(cqe.is_send is is_send and frees(qp, cqe) for cqe in cq.cqes):
         return f"poll_cq {name} num_entries={len(cq.cqes)}"
     if invocation.name == "post_send" and is_stuck(session.world.nodes[qp.node], qp):
         return ""

@@ -4,9 +4,9 @@ No line names a thing that has no name; where that is not possible the line says
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
-from itertools import chain
+from itertools import accumulate
 from operator import or_
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
+from rdmalab.repair.free_bytes import unused
 from rdmalab.session.names import Names
 from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
@@ -285,7 +286,7 @@ def again(
     fitting = [w.wr for w in peer.rq.wqes if w.length >= length + overhead(peer)]
     if fitting:
         return [post_recv(place, peer, fitting[0]), send]
-    return [room(place, peer, length, wr.wr_id if to is not None else None), send]
+    return [*rooms(place, peer, length, wr_id=wr.wr_id if to is not None else None), send]
 
 
 def _lacks_receive(peer: QueuePair, wr: SendWR, *, after_reset: bool) -> bool:
@@ -294,14 +295,42 @@ def _lacks_receive(peer: QueuePair, wr: SendWR, *, after_reset: bool) -> bool:
     return needs_receive(wr) and not waits
 
 
-def room(place: CommandContext, qp: QueuePair, length: int, wr_id: int | None = None) -> str:
-    """Post a receive for so many bytes, in a region of its queue's domain that takes them.
+def rooms(
+    place: CommandContext, qp: QueuePair, *lengths: int, wr_id: int | None = None
+) -> list[str]:
+    """Post a receive for each message of so many bytes, with the region that it needs.
 
-    wr_id: its number; None: none is named.
+    wr_id: number of all; None: none is named.
     """
-    found = piece(place, qp.node, (place.shared_by(qp) or qp).pd, length + overhead(qp))
-    unnamed = {"wr_id": None} if found and wr_id is None else {}
-    return post_recv(place, qp, RecvWR(wr_id or 0, found), **unnamed)
+    owner = place.shared_by(qp) or qp
+    domain = Thing(Noun.PD, owner.node, owner.pd)
+    lines, lists = room_for(place, domain, [length + overhead(qp) for length in lengths])
+    for sg in lists:
+        unnamed = {"wr_id": None} if sg and wr_id is None else {}
+        lines.append(post_recv(place, qp, RecvWR(wr_id or 0), sg=sg, **unnamed))
+    return lines
+
+
+def room_for(
+    place: CommandContext, domain: Thing, lengths: Sequence[int]
+) -> tuple[list[str], list[str]]:
+    """Lines to type before receives of these lengths are posted, and the `sg` of each.
+
+    No two share bytes, nor does one with a receive that waits or was not polled: where the regions
+    of the domain have no such bytes left, another one is registered. An empty `sg` is that of an
+    empty message.
+    """
+    found: list[SGE] = []
+    for length in lengths:
+        found += unused(place.world, domain, length or 1, found)
+    if len(found) == len(lengths):
+        return [], [sge_words(place, domain.node, sge) for sge in found]
+    if not any(lengths):
+        return [], [""] * len(lengths)
+    name = free_name(place, Noun.MR, domain.node)
+    own = {"pd": place.names.of(domain), "length": sum(lengths), "access": "LOCAL_WRITE"}
+    ends = zip(accumulate(lengths), lengths, strict=True)
+    return [line("reg_mr", name, own)], [f"{name}[{end - length}:{end}]" for end, length in ends]
 
 
 # --------------------------------------------------------------------------- two ends
@@ -397,23 +426,15 @@ def region(
 
 
 def piece(place: CommandContext, node: str, pd: int, length: int) -> list[SGE]:
-    """SGE for `length` bytes of the oldest region of a domain that fits; empty if there is none.
+    """SGE for `length` bytes of a region of a domain that fits; empty if there is none.
 
     Its first bytes on which no receive lies that waits for a message, if there are such.
     """
     mr = region(place, node, pd, length, int(Access.LOCAL_WRITE))
     if mr is None:
         return []
-    hca, size = place.world.nodes[node], length or 1
-    waiting = [*chain.from_iterable(qp.rq.wqes for qp in hca.qps.items.values()),
-               *chain.from_iterable(srq.wqes for srq in hca.srqs.items.values())]  # fmt: skip
-    taken = [range(sge.addr, sge.addr + sge.length) for wqe in waiting
-             for sge in wqe.sg if sge.lkey == mr.lkey]  # fmt: skip
-    starts = (range(at, at + size) for at in sorted({mr.iova, *(each.stop for each in taken)}))
-    end = mr.iova + mr.length
-    free = (own.start for own in starts if own.stop <= end and all(
-        each.stop <= own.start or own.stop <= each.start for each in taken))  # fmt: skip
-    return [SGE(next(free, mr.iova), size, mr.lkey)]
+    found = unused(place.world, Thing(Noun.PD, node, pd), length or 1)
+    return found or [SGE(mr.iova, length or 1, mr.lkey)]
 
 
 def longer(place: CommandContext, qp: QueuePair, sg: list[SGE], length: int) -> list[SGE]:
@@ -432,14 +453,13 @@ def some_bytes(place: CommandContext, qp: QueuePair, length: int) -> list[SGE]:
     return [SGE(mr.iova, min(length, mr.length), mr.lkey)] if mr is not None else []
 
 
-def receive_at(place: CommandContext, name: str, pd: Thing, length: int, wr_id: int) -> str:
+def receive_at(place: CommandContext, name: str, pd: Thing, length: int, wr_id: int) -> list[str]:
     """Post a receive on an SRQ, or on a queue pair that was just made, of this domain."""
-    found = piece(place, pd.node, pd.number, length)
-    sg = ",".join(sge_words(place, pd.node, each) for each in found)
+    lines, (sg,) = room_for(place, pd, [length])
     thing = place.names.find(name)
     shared = thing is not None and thing.noun is Noun.SRQ
     verb = "post_srq_recv" if shared else "post_recv"
-    return line(verb, name, {"wr_id": wr_id, "sg": sg})
+    return [*lines, line(verb, name, {"wr_id": wr_id, "sg": sg})]
 
 
 def some_message(place: CommandContext, qp: QueuePair, length: int) -> str:

@@ -59,8 +59,9 @@ def rule_text(profile: Profile, call: ModifyCall, rule: str) -> list[str]:
         names = ", ".join(state.name for state in legal_next(call.qp.qp_type, call.now))
         return [f"from {call.now.name} there is a way to {names}"]
     if move is not None and rule in _OF_MOVE:
-        needs, may = (" ".join(fields_of(mask)) or "nothing" for mask in move)
-        return [f"{call.now.name} to {to.name} requires {needs}; it allows {may}"]
+        needs, may = (" ".join(fields_of(mask)) for mask in move)
+        also = f"also allows {may}" if may else "allows nothing else"
+        return [f"{call.now.name} to {to.name} requires {needs or 'nothing'}; it {also}"]
     rows = profile.attributes
     wrong = [name for name in call.given if name in rows and call.is_undefined(profile, name)]
     return [f"{name} takes {rows[name].takes(profile.caps)}" for name in wrong]

@@ -4,8 +4,9 @@ import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from rdmalab.command import Expression, NotUnderstood, Ref
+from rdmalab.command import Expression, NotUnderstood, Ref, Unit
 from rdmalab.grammar.nodes import COMPARISONS, Binary, Literal, Node, Unary, Word
+from rdmalab.grammar.quantities import spelled
 from rdmalab.grammar.text import in_quotes
 from rdmalab.grammar.trees import names, render
 from rdmalab.views import fmt
@@ -67,7 +68,11 @@ def _facts(node: Node, ask: Ask) -> Iterator[str]:
             yield from _facts(node.operand, ask)
         case _:
             try:
-                yield f"{render(node)} = {value_text(ask(node))}"
+                asked, value = render(node), ask(node)
+                if isinstance(value, int) and value and (asked == "now" or asked.endswith("_ns")):
+                    yield f"{asked} = {spelled(value, Unit.NS)}"
+                else:
+                    yield f"{asked} = {value_text(value)}"
             except NotUnderstood as unknown:  # after an `and` that was not reached
                 yield f"{render(node)}: {unknown.message}"
 

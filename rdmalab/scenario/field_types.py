@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from rdmalab.command import NotUnderstood, Unit
+from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.hints import listed, quoted, suggest
 from rdmalab.grammar.quantities import spelled, whole
 from rdmalab.guide.sentences import statements
@@ -123,6 +124,15 @@ def _statement(value: object) -> str:
     return text
 
 
+def _subject(value: object) -> str:
+    text = _text(value, "what why is asked about", "write A.cq0 or A.qp0.wr[7]")
+    try:
+        parse_expression(text)
+    except NotUnderstood as wrong_there:
+        raise wrong(wrong_there.message, wrong_there.hint) from None
+    return text
+
+
 def _schema(**parts: object) -> WithJsonSchema:
     return WithJsonSchema(parts)
 
@@ -138,6 +148,7 @@ _ERRNOS = sorted(set(ERRNO_NAMES.values()))
 
 Version = Annotated[int, BeforeValidator(_version), _schema(const=FORMAT)]
 Sentence = Annotated[str, BeforeValidator(_value_text), _schema(type="string", minLength=1)]
+Subject = Annotated[str, BeforeValidator(_subject), _schema(type="string", minLength=1)]
 Scalar = Annotated[
     str, BeforeValidator(_value_text), _schema(type=["string", "number", "boolean"], minLength=1)
 ]  # fmt: skip

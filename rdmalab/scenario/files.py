@@ -158,6 +158,13 @@ def contents(path: str) -> bytes:
         raise FileError(path, "cannot be read: no such path") from None
 
 
+# How files of pcapng and of pcap begin: in both byte orders, with times in us and in ns.
+_CAPTURES = (
+    b"\x0a\x0d\x0d\x0a", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1",
+    b"\xa1\xb2\x3c\x4d",
+)  # fmt: skip
+
+
 def is_packed(path: str) -> bool:
     """Whether a file is a session file, by how it begins; False if it cannot be read."""
     try:
@@ -170,6 +177,9 @@ def text_of(octets: bytes, path: str) -> str:
     """The text of a file that is YAML; raises FileError if it cannot be."""
     if octets.startswith(MAGIC):
         raise FileError(path, "is a session file, not YAML", "run, why and load read it")
+    if octets[:4] in _CAPTURES:
+        hint = "rdmalab writes captures, Wireshark and tshark read them"
+        raise FileError(path, "is a capture of packets, not a scenario", hint)
     if len(octets) > MAX_OCTETS:
         raise FileError(path, "the file is too large", f"at most {MAX_OCTETS} bytes")
     try:

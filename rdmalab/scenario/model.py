@@ -247,6 +247,9 @@ def _two_nodes() -> dict[str, NodeOptions]:
     return {"A": Node(), "B": Node()}
 
 
+_Awaited = Annotated[list[field_types.Subject], Field(max_length=MAX_ASSERTIONS)]
+
+
 class Document(Section, BaseModel):
     """A scenario of rdmalab: RDMA nodes, commands, and the expected results."""
 
@@ -282,6 +285,12 @@ class Document(Section, BaseModel):
     """Small applications that run in virtual time; they start after the setup, in this order."""
     steps: Steps
     """The steps."""
+    outside: _Lines = []
+    """After the last step: what befell C programs outside of the adapters, as `exec --save` writes
+    it: `FAILED B asked for 10.0.0.1:7001: rejected, no program listens there`. `why` shows it."""
+    awaited: _Awaited = []
+    """After the last step: what C programs wait for without end, `A.cq0`, as `exec --save` writes
+    it."""
 
     @model_validator(mode="before")
     @classmethod

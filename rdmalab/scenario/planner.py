@@ -80,7 +80,7 @@ class Planner:
                 made.setdefault(str(new), set()).add(new.noun)
         return lambda name: {*made.get(name, ()), *nouns_by_prefix(name)}
 
-    def check_question(self, spot: Spot, question: Question) -> None:
+    def check_question(self, spot: Placing, question: Question) -> None:
         """Store an error if a question cannot have a value."""
         self._sensible(spot, question, self._nouns())
 

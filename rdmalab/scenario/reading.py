@@ -11,6 +11,8 @@ from rdmalab.scenario.source import Source
 
 if TYPE_CHECKING:
     from rdmalab.scenario.runner import Runner
+    from rdmalab.session.branch import Branch
+    from rdmalab.session.history import History
 
 LETTERS = "abcdefghi"
 """Of the answers that a question offers."""
@@ -77,12 +79,13 @@ def note_events(runner: "Runner") -> list[int]:
 
     -1 is the moment before the first event.
     """
-    results = runner.results
+    results, history = runner.results, runner.session.history
     events = [-1, *(result.event for result in results)]
-    branches = [results[-1].branch if results else "", *(result.branch for result in results)]
-    steps = runner.scenario.steps[: len(events)]
-    found = zip(steps, events, branches, strict=False)
-    return sorted({event for step, event, name in found if step.is_stop and name == branches[-1]})
+    last = history.branches.get(results[-1].branch, history.branch) if results else history.branch
+    until = _events_of(history, last, max(events))
+    known = [True, *(result.event <= until.get(result.branch, -1) for result in results)]
+    found = zip(runner.scenario.steps[: len(events)], events, known, strict=False)
+    return sorted({event for step, event, is_known in found if step.is_stop and is_known})
 
 
 def read_in(step: PlannedStep) -> Iterator[str]:
@@ -133,12 +136,24 @@ def _answers(steps: Iterable[PlannedStep]) -> tuple[str, ...]:
 
 def _reached(runner: "Runner") -> int:
     """The number of steps that were done at the moment where the session stands."""
-    results, session = runner.results, runner.session
-    branch, event = session.history.branch.name, session.world.event
-    if not results or branch != results[-1].branch or event >= results[-1].event:
+    results, history = runner.results, runner.session.history
+    branch, event = history.branch, runner.session.world.event
+    if not results or (branch.name == results[-1].branch and event >= results[-1].event):
         return len(results)
-    done = [r.number for r in results if r.branch == branch and r.event <= event]
-    return max(done, default=0)
+    until = _events_of(history, branch, event)
+    if results[-1].branch not in until:
+        return len(results)
+    return max((r.number for r in results if r.event <= until.get(r.branch, -1)), default=0)
+
+
+def _events_of(history: "History", branch: "Branch", event: int) -> dict[str, int]:
+    """The last event up to this one on each branch that is the past of it, and on itself."""
+    until = {branch.name: event}
+    while branch.parent:
+        event = min(event, branch.forked.event)
+        branch = history.branches[branch.parent]
+        until[branch.name] = event
+    return until
 
 
 def unanswered(steps: Iterable[PlannedStep]) -> Iterator[tuple[PlannedStep, str, str]]:

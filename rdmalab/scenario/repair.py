@@ -29,6 +29,8 @@ _HARMLESS = (
     "teaches",
     "seed",
     "link",
+    "outside",
+    "awaited",
 )  # without them the same names exist
 _FIRST = "rdmalab"
 _MEANT = re.compile(r"did you mean ([\w-]+)\?")  # the hint of an unknown key

@@ -9,19 +9,20 @@ from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.evidence.finding import Fix
 from rdmalab.doctor.moments.what_if import makes_true
 from rdmalab.doctor.report.report import Cause, Report
+from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.quantities import whole
 from rdmalab.hca.errors import errno_text
 from rdmalab.scenario.expect import Failure, unmet
 from rdmalab.scenario.fabric import NodeOptions, link_line, port_lines
 from rdmalab.scenario.loader import Scenario
-from rdmalab.scenario.planned_step import Placed, PlannedStep
-from rdmalab.scenario.recorded_calls import late, play
+from rdmalab.scenario.planned_step import Call, LineSpot, Placed, PlannedStep
 from rdmalab.scenario.result import StepOutcome, StepResult, Stop, ladder_text, stop_of
-from rdmalab.scenario.source import FileError
+from rdmalab.scenario.source import FileError, Source
 from rdmalab.scenario.wire import Comparison, Expected, resolve, seen
 from rdmalab.session.branch import TimePoint
 from rdmalab.session.lines import Reply, carried_out, replies
-from rdmalab.session.session import Session
+from rdmalab.session.run_control import RunControl
+from rdmalab.session.session import CommandOutcome, Session
 from rdmalab.spec.profiles import PROFILES, Profile
 from rdmalab.spec.records import kind_of
 from rdmalab.spec.rules import errno_name
@@ -31,6 +32,63 @@ from rdmalab.views.memory import with_key
 from rdmalab.views.query_fields import PARTS
 from rdmalab.views.transit_effects import PACKETS
 from rdmalab.views.warnings import moment_warnings
+
+
+def play(session: Session, calls: tuple[Call, ...], source: Source) -> None:
+    """Run them; raises Stop where one ends otherwise than it did, FileError for a mistake in it.
+
+    source: their file. Up to `session.max_events` events happen before a call.
+    """
+    history, world, perform = session.history, session.world, session.perform
+    for call in calls:
+        at_ns = call.at_ns
+        if at_ns is not None:
+            due_ns = world.agenda.next_ns()
+            if due_ns is not None and due_ns <= at_ns:
+                _happen(session, call, at_ns)
+            if at_ns < world.now_ns:
+                raise late(at_ns, world.now_ns, f"line {call.number}: at")
+            history.advance(at_ns)
+        try:
+            outcome = perform(call.invocation)
+            if isinstance(outcome.value, RunControl):
+                _finish(call, outcome.value)
+        except NotUnderstood as wrong:
+            raise LineSpot(source, call.number).error(wrong) from None
+        if call.by or call.errno or outcome.refusal is not None:
+            _judge(session, call, outcome)
+
+
+def _happen(session: Session, call: Call, at_ns: int) -> None:
+    """Run the events that are due until then; raises Stop if there are more than max_events."""
+    most = session.max_events
+    if session.history.run(most, at_ns) == most:
+        many = f"more than {most:,} events are due before it"
+        raise Stop(Failure(f"line {call.number}: at", fmt.exact(at_ns), [many]))
+
+
+def _finish(call: Call, travel: RunControl) -> None:
+    """A run between two calls."""
+    travel.finish()
+    if not travel.met:
+        raise Stop(Failure(f"line {call.number}: run", "it ends as before", [travel.over]))
+
+
+def _judge(session: Session, call: Call, outcome: CommandOutcome) -> None:
+    """Note who has called; raise Stop if the call returned another errno than it did."""
+    if call.by and outcome.event is not None:
+        session.callers.note(outcome.event, call.by)
+    actual = outcome.refusal.errno if outcome.refusal is not None else 0
+    if actual != call.errno:
+        expected = errno_name(call.errno) if call.errno else "it succeeds"
+        found = errno_text(outcome.refusal) if outcome.refusal is not None else "it succeeded"
+        raise Stop(Failure(f"line {call.number}: errno", expected, [found]))
+
+
+def late(at_ns: int, now_ns: int, what: str = "at") -> Stop:
+    """The failure of a call whose time is over."""
+    return Stop(Failure(what, fmt.exact(at_ns), [f"the steps above end at {fmt.exact(now_ns)}"]))
+
 
 _NO_TROUBLE = ("no", False)  # as this program reads YAML, and as editors do
 
@@ -149,7 +207,8 @@ class Runner:
 
     profile: of all nodes, replaces those in the file; None: those of the file, else
     `default`. session: runs the steps in it; None: in a new one with the nodes of the file.
-    max_events: the limit of one run. `results` has one entry for each step done.
+    max_events: the limit of one run. `results` has one entry for each step done. wrong: letters
+    of wrong answers that a reader has chosen, by the number of the step that asked.
     """
 
     def __init__(
@@ -159,6 +218,7 @@ class Runner:
     ) -> None:  # fmt: skip
         self.scenario = scenario
         self.results: list[StepResult] = []
+        self.wrong: dict[int, str] = {}
         self.replaced = ""
         self._max_events = max_events
         self._unready: Reply | None = None  # a port that the device of `--profile` cannot have
@@ -198,6 +258,11 @@ class Runner:
     def coming(self) -> PlannedStep | None:
         """The step that `next_step` runs."""
         return None if self.over else self.scenario.steps[self.position]
+
+    def wrong_at(self, step: PlannedStep | None) -> str:
+        """The letter of a wrong answer to the question of a step; empty if there is none."""
+        numbers = (at for at in self.wrong if self.scenario.steps[at] is step)
+        return self.wrong[at] if (at := next(numbers, None)) is not None else ""
 
     # ------------------------------------------------------------------ going on
     def next_step(self) -> StepResult | None:
@@ -257,6 +322,10 @@ class Runner:
             rows = ladder.rows(world, self.session.names, last=_TAIL)
             result.tail = [ladder_text(row) for row in rows]
         self.results.append(result)
+        if self.position == len(self.scenario.steps) and self.ok:
+            document = self.scenario.document
+            self.session.outside += document.outside
+            self.session.unanswered += [parse_expression(text).node for text in document.awaited]
 
     def _act(self, step: PlannedStep, since: Since) -> Iterator[Reply]:
         """Run the action, `repeat` times; raises Stop at the first failure."""

@@ -10,6 +10,7 @@ from rdmalab.command import Invocation, Noun, Thing, Unit
 from rdmalab.grammar.format import render
 from rdmalab.grammar.quantities import spelled
 from rdmalab.grammar.text import in_quotes
+from rdmalab.grammar.trees import render as render_question
 from rdmalab.scenario import session_file
 from rdmalab.scenario.model import MAX_ASSERTIONS, MAX_STEPS
 from rdmalab.scenario.session_file import Damaged
@@ -132,7 +133,8 @@ class Expect(Enum):
 class SavedSession:
     """A session as a scenario: its head and its steps, to be written in either form.
 
-    begun: the steps of `setup`. devices: of each node its profile, and the limits that differ.
+    outside, awaited: verdicts on programs of the host, and what they wait for, at its end. begun:
+    the steps of `setup`. devices: of each node its profile, and the limits that differ.
     """
 
     title: str
@@ -140,6 +142,8 @@ class SavedSession:
     devices: dict[str, dict[str, str]]
     begun: list["SavedStep"]
     steps: list["SavedStep"]
+    outside: list[str] = field(default_factory=list)
+    awaited: list[str] = field(default_factory=list)
 
     def as_yaml(self) -> str:
         """The text of a scenario file; raises Unsavable if it is too long."""
@@ -150,15 +154,23 @@ class SavedSession:
         head += [f"  {name}: {_mapping(keys)}" for name, keys in self.devices.items()]
         setup = ["setup:", *(step.text for step in self.begun), ""] if self.begun else []
         walk = ["steps:", f"  - note: {note}", *(step.text for step in self.steps), ""]
+        for key, texts in self._hosts.items():
+            walk += [f"{key}:", *(f"  - {text_of(text)}" for text in texts), ""]
         text = "\n".join([*head, "", *setup, *walk])
         if (octets := len(text.encode())) > MAX_OCTETS:
             raise TooLong(f"{octets:,} bytes; a scenario has at most {MAX_OCTETS:,}")
         return text
 
+    @property
+    def _hosts(self) -> dict[str, list[str]]:
+        """Verdicts on programs of the host and the subjects of their waits: key → texts, if any."""
+        found = {"outside": self.outside, "awaited": self.awaited}
+        return {key: texts for key, texts in found.items() if texts}
+
     def packed(self) -> bytes:
         """The bytes of a session file; raises Unsavable if it is too long."""
         head: session_file.Row = {
-            "title": self.title, "seed": str(self.seed), "nodes": self.devices,
+            "title": self.title, "seed": str(self.seed), "nodes": self.devices, **self._hosts,
         }  # fmt: skip
         try:
             return session_file.packed(head, (step.row for step in [*self.begun, *self.steps]))
@@ -179,7 +191,11 @@ def saved_session(
     try:
         begun = {name: hca.profile for name, hca in retelling.again.world.nodes.items()}
         devices = {name: _device(profile) for name, profile in begun.items()}
-        return SavedSession(title, session.seed, devices, *retelling.steps())
+        made = SavedSession(title, session.seed, devices, *retelling.steps())
+        if cut.last is None:
+            made.outside = list(session.outside)
+            made.awaited = [render_question(each) for each in session.unanswered]
+        return made
     finally:
         retelling.again.dispose()
 

@@ -18,6 +18,7 @@ from rdmalab.spec.rules import ERRNO_NAMES
 
 FILLING = ("write", "poke")
 """The commands whose `text` is in a step of its own: `bytes`."""
+_HEAD = ("title", "seed", "nodes", "outside", "awaited")
 _ACTIONS, _USUAL = ("do", "run"), {"do", "run", "at", "errno", "by"}
 _KEYS, _WORDS = {*_USUAL, "bytes"}, {*_ACTIONS, "errno"}
 _TOGETHER = 256  # calls of one step
@@ -29,9 +30,9 @@ _SHOWN = 40  # characters of `bytes` in the line of a step
 
 
 def document_of(source: Source) -> Document:
-    """Title, seed and devices; raises FileError if one of them is wrong."""
+    """Title, seed, devices, and what programs wait for; raises FileError if one is wrong."""
     head = next(rows_of(source.text))
-    given = {key: head[key] for key in ("title", "seed", "nodes") if key in head}
+    given = {key: head[key] for key in _HEAD if key in head}
     try:
         return Document.model_validate({"rdmalab": "1", **given, "steps": ["run"]})
     except ValidationError as wrong:

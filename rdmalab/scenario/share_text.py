@@ -16,7 +16,7 @@ from rdmalab.scenario.session_file import Damaged
 from rdmalab.scenario.source import MAX_OCTETS
 
 __all__ = ["FORMAT", "HEAD", "LONGEST", "SESSION", "WORK", "Damaged", "packed", "scenario_of",
-           "shared", "unpacked"]  # fmt: skip
+           "shared", "unpacked", "word_in"]  # fmt: skip
 
 FORMAT = 2
 LONGEST = 2 * MAX_OCTETS
@@ -65,11 +65,21 @@ def shared(scenario: str) -> str:
 
 
 def scenario_of(word: str) -> str:
-    """The text of the scenario in a word that `shared` made; raises Damaged with the reason."""
-    return unpacked(word, SESSION)
+    """The text of the scenario in a word that `shared` made; raises Damaged with the reason.
+
+    word: also a link that has it.
+    """
+    return unpacked(word_in(word), SESSION)
+
+
+def word_in(text: str) -> str:
+    """The word of a session in a text: in a link of the web page it stands after the `#`."""
+    link, sign, fragment = text.partition("#")
+    return fragment if sign and _LINK.match(link.strip()) is not None else text
 
 
 _SHAPE = re.compile(r"([a-z-]+):([1-9][0-9]{0,8}):([A-Za-z0-9_-]*)", re.ASCII)
+_LINK = re.compile(r"(?:https?|file)://", re.IGNORECASE)
 _DAMAGED = "the text is damaged or incomplete"
 
 

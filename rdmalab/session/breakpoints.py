@@ -18,6 +18,7 @@ from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
 from rdmalab.world.world import World
 
 UNKNOWN = "unknown"
+_SHOWN = 16  # bytes of a value, of more only those that differ
 # What brings another "last one" of the world; of a completion queue it is a completion there.
 _RENEWED = {
     "wire": (Kind.PACKET_SENT, Kind.PACKET_COPIED, Kind.PACKET_INJECTED),
@@ -141,9 +142,22 @@ def answer(session: Questioned, question: Expression) -> object:
         return UNKNOWN
 
 
+def _differing(was: bytes, now: bytes) -> str:
+    """The bytes that differ, from the first to the last of them."""
+    places = [at for at, (old, new) in enumerate(zip(was, now, strict=False)) if old != new]
+    if len(was) != len(now) or not places:
+        return f"was {len(was)} bytes, is {len(now)} bytes"
+    first, stop = places[0], places[-1] + 1
+    more = f" and {stop - first - _SHOWN} more" if stop - first > _SHOWN else ""
+    old, new = (octets[first : min(stop, first + _SHOWN)].hex(" ") for octets in (was, now))
+    return f"bytes {first} to {stop - 1} were {old}{more}, are {new}{more}"
+
+
 def _news(each: Breakpoint, before: object) -> list[str]:
     """The sentence about a changed value; empty if a condition became false."""
     if each.watches:
+        if isinstance(before, bytes) and isinstance(each.before, bytes) and len(before) > _SHOWN:
+            return [f"watch {each.number}: {each.question.text}: {_differing(before, each.before)}"]
         was, now = value_text(before), value_text(each.before)
         return [f"watch {each.number}: {each.question.text} was {was}, is {now}"]
     return [f"breakpoint {each.number}: {each.question.text}"] if each.before else []

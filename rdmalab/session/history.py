@@ -102,11 +102,21 @@ class History:
         return left
 
     def _fork(self, entry: Entry) -> str:
-        left = self.branch.name
-        number = next(n for n in range(1, 10**6) if f"branch-{n}" not in self.branches)
         with stoppable():  # the entry was carried out already
             shared = self.world.trace.records.span(entry.event).start
-        self.part(f"branch-{number}", TimePoint(entry.event - 1, entry.at_ns), shared)
+        return self._open(TimePoint(entry.event - 1, entry.at_ns), shared)
+
+    def fork(self) -> str:
+        """Open a branch at this moment of the past, also for a run; returns the branch left.
+
+        Empty at the end of a branch, where nothing would be left.
+        """
+        return "" if self.live else self._open(self.here, self.world.trace.latest + 1)
+
+    def _open(self, place: TimePoint, shared: int) -> str:
+        left = self.branch.name
+        number = next(n for n in range(1, 10**6) if f"branch-{n}" not in self.branches)
+        self.part(f"branch-{number}", place, shared)
         self.branches[self.branch.name] = self.branch
         return left
 

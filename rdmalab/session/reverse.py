@@ -192,16 +192,19 @@ def jump_to(session: Session, moment: Moment, argument: str = "moment") -> RunCo
 
 
 def _place_of(session: Session, word: str, argument: str) -> TimePoint:
-    """The moment of a word. That of a branch is its end: the session goes to it."""
+    """The moment of a word, also of a checkpoint. That of a branch is its end, and switches."""
     history = session.history
     if word in (places := {"start": history.start, "end": history.end, "now": history.here}):
         return places[word]
     if word in history.branches:
         history.switch(history.branches[word])
         return history.end
+    if word in session.checkpoints:  # its @ is needed only where something else has the name
+        branch, place = session.checkpoints[word]
+        history.switch(history.branches[branch])
+        return place
     there = [*places, *history.branches, *(f"@{mark}" for mark in session.checkpoints)]
-    known = word in session.checkpoints
-    hint = f"did you mean @{word}?" if known else f"there is: {' '.join(there)}"
+    hint = f"there is: {' '.join(there)}"
     raise NotUnderstood(f"no moment is called {word}", hint=hint, argument=argument)
 
 

@@ -171,7 +171,7 @@ class RunControl:
         """
         world, names = self.session.world, self.session.names
         agenda = world.agenda
-        if agenda.heap or world.network.cable.faults:
+        if agenda.heap or not all(each.match.is_spent for each in world.network.cable.faults):
             return []
         plans = agenda.plans()
         things = [Thing(Noun.QP, node, number) for _, _, _, node, number, _ in plans]

@@ -22,7 +22,6 @@ from rdmalab.command import (
 from rdmalab.grammar.nodes import Node
 from rdmalab.session.branch import TimePoint
 from rdmalab.session.breakpoints import Breakpoints
-from rdmalab.session.callers import Callers
 from rdmalab.session.history import History
 from rdmalab.session.journal import Entry, Journal
 from rdmalab.session.names import Names
@@ -30,6 +29,28 @@ from rdmalab.session.resolve import Binder
 from rdmalab.spec.records import Kind, of_kinds
 from rdmalab.world.programs import Carried
 from rdmalab.world.world import World
+
+
+class Callers:
+    """Those of the calls that were recorded, on the branch of the first of them."""
+
+    def __init__(self, history: History) -> None:
+        """Begin without any."""
+        self._history = history
+        self._branch = ""
+        self._texts: dict[int, str] = {}
+
+    def note(self, event: int, text: str) -> None:
+        """A program has called in this event; text: which, and where in its source."""
+        if not self._texts:
+            self._branch = self._history.branch.name
+        self._texts[event] = text
+
+    def text_of(self, event: int) -> str:
+        """The program that called in an event of this branch; empty: none, or it is not known."""
+        text = self._texts.get(event, "")
+        return text if text and self._history.is_event_of(self._branch, event) else ""
+
 
 Arguments = dict[str, object]
 _CALLED, _REFUSED, _DESTRUCTION = Kind.CALLED, Kind.REFUSED, (Kind.DESTROYED,)
@@ -73,7 +94,8 @@ class Session:
     a line, empty if they do. shut: commands that they never allow. caller_of: which program of the
     host called in an event, and where; empty: none. bounds: where every run ends; None: nowhere.
     unanswered: what programs of the host wait for without end, as questions; the world itself does
-    not know that they wait.
+    not know that they wait. outside: verdicts on their connect requests and waits, which are no
+    business of an adapter: `FAILED rping on B asked for 10.0.0.1:2222: rejected, …`.
     """
 
     world: World
@@ -89,6 +111,7 @@ class Session:
     max_events: int = MAX_EVENTS
     bounds: RunBounds | None = None
     unanswered: list[Node] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
     default_node: str = ""
     aliases: Mapping[str, str] = field(init=False)  # short spellings, for a prompt only
     names: Names = field(init=False)

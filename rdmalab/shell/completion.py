@@ -150,9 +150,15 @@ class LabCompleter(Completer):
     def __init__(self, session: Callable[[], Session]) -> None:
         self._session = session
 
-    def get_completions(self, document: Document, _event: CompleteEvent) -> Iterable[Completion]:
-        """Candidates for the word at the cursor, each with its description."""
+    def get_completions(self, document: Document, event: CompleteEvent) -> Iterable[Completion]:
+        """Candidates for the word at the cursor, each with its description.
+
+        None on an empty line unless the user asks for them: a search that a letter has begun may
+        read the line after ^U has cleared it, and all verbs would then cover the last answer.
+        """
         text, cursor = document.text, document.cursor_position
+        if event.text_inserted and not text:
+            return
         found, expected = choices(self._session(), text, cursor)
         start = expected.place.start - cursor
         after = " " if expected.is_verb and text[cursor : cursor + 1] != " " else ""

@@ -98,7 +98,9 @@ def about(world: World, thing: Thing) -> str:
 
 _ABOUT: dict[Noun, Callable[[Any], str]] = {
     Noun.QP: lambda qp: f"{qp.qp_type.name} {qp.number:#x} {qp.state.name}",
-    Noun.MR: lambda mr: f"{mr.length} bytes, lkey {mr.lkey:#x}, {rights(mr.access)}",
+    Noun.MR: lambda mr: (
+        f"{mr.length} bytes, lkey {mr.lkey:#x}, rkey {mr.rkey:#x}, {rights(mr.access)}"
+    ),
     Noun.MW: lambda mw: f"{mw.type.name}, {'free' if mw.binding is None else 'bound'}",
     Noun.CQ: lambda cq: f"{len(cq.cqes)}/{cq.capacity} completions",
     Noun.SRQ: lambda srq: f"{srq.srq_type.name} {srq.number:#x}, {len(srq.wqes)} receives posted",

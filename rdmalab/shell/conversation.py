@@ -55,6 +55,7 @@ class Conversation:
     repeated = ""  # what an empty line stands for
     run: RunControl | None = None  # the last run of the last text; None if time did not move
     running = False
+    has_commands = False  # a call was typed in this world, not only time or a look at it
 
     def __init__(
         self, lab: Lab, output: OutputFormat | None = None, log: NullLog | None = None
@@ -136,7 +137,10 @@ class Conversation:
             self.log.typed(line)
         if trouble := self.log.trouble():
             evaluation.tell([[("class:warn", trouble)]])
+        session, calls = self.lab.session, len(self.lab.session.journal)
         await in_lab(evaluation, line)
+        if self.lab.session is session and len(session.journal) != calls:
+            self.has_commands = True
         self.log.ended(place_of(self.lab.session), evaluation.commands)
 
     # ------------------------------------------------------------------ the world
@@ -144,6 +148,7 @@ class Conversation:
         """Start with another world and no output."""
         self.lab.session = self.output.session = session
         self.lesson = self.diagnosis = self.exercise = None
+        self.has_commands = False
 
     def keep_answer(self, value: object) -> None:
         """Keep the answer of `why` or `checklist`."""

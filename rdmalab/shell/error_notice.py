@@ -13,7 +13,7 @@ from rdmalab.doctor.moments.moments import is_ordered
 from rdmalab.doctor.report.rows import Row, RowPart, named
 from rdmalab.render.meanings import APPEARANCES
 from rdmalab.session.session import Session
-from rdmalab.spec.records import Kind, event_of
+from rdmalab.spec.records import Kind, event_of, node_of, object_of
 from rdmalab.views.caption import endings
 from rdmalab.views.columns import Meaning
 
@@ -25,10 +25,15 @@ _ENDS = (Kind.WQE_COMPLETED, Kind.CQE_ADDED, Kind.STATE_CHANGED)
 
 @dataclass(slots=True)
 class ErrorNotice:
-    """The failures of one world that were reported already; harmless: what proved to be none."""
+    """The failures of one world that were reported already.
+
+    foreseen: those of them that were reported before they happened; harmless: what proved to be
+    none.
+    """
 
     session: Session | None = None
     reported: list[Subject] = field(default_factory=list)
+    foreseen: list[Subject] = field(default_factory=list)
     harmless: list[Subject] = field(default_factory=list)
 
     def rows(self, session: Session, first: int, width: int) -> list[Row]:
@@ -38,8 +43,12 @@ class ErrorNotice:
         No fix is tried, and only the newest records are read.
         """
         if session is not self.session:
-            self.session, self.reported, self.harmless = session, [], []
+            self.session, self.reported, self.foreseen, self.harmless = session, [], [], []
         log = Log(session, newest=_NEWEST)
+        ended = {(node_of(each), object_of(each)) for each in log.since(first, Kind.WQE_COMPLETED)}
+        happened = [each for each in self.foreseen if each.thing[1:] in ended]
+        self.reported = [each for each in self.reported if each not in happened]
+        self.foreseen = [each for each in self.foreseen if each not in happened]
         every = subjects(session, log, None)
         found = [s for s in every if s not in self.reported]
         found = [s for s in found if s.sort is not Sort.CALL]  # its refusal was printed
@@ -54,6 +63,8 @@ class ErrorNotice:
                 if style.report.causes or style.report.outcome.kind is not Status.COMPLETED:
                     # Else `why` alone may answer about an older one.
                     is_only = all(each in found or each in self.harmless for each in every)
+                    if style.report.outcome.kind is Status.PENDING:
+                        self.foreseen.append(subject)
                     return list(_rows(log, style, first, width, is_only=is_only))
                 self.harmless.append(subject)
         sign = f"{APPEARANCES[Meaning.ATTENTION].sign} "

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rdmalab.command import NOWHERE, Invocation, NotUnderstood, Refused, Span
-from rdmalab.repair.by_rule import named, suggestion
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.shell.styled_text import Line, fold, laid, plain, shown
@@ -39,6 +38,8 @@ def refused(session: Session, reply: Reply, page: Page) -> list[Line]:
     refusal, invocation = reply.refusal, reply.invocation
     if refusal is None or invocation is None:
         return []
+    from rdmalab.repair.by_rule import named, suggestion  # with the first refusal
+
     lead = f"{invocation.name} returned {errno_name(refusal.errno)} ({refusal.errno})"
     note = _outcome(reply, refusal)
     lines = _laid(lambda page: [_headline(lead, note, page)], page)

@@ -150,10 +150,12 @@ class Evaluation:
 
     # ------------------------------------------------------------------ commands
     async def carry_out(self, line: str) -> None:
-        """Evaluate one line and emit its replies."""
+        """Evaluate one line and emit its replies; the next line of a lesson is its step."""
+        lesson = self.lesson if self.exercise is None else None
+        is_step = lesson is not None and lesson.is_next(line)
         try:
             with stoppable(self.stop.is_pending):
-                await self._carry_out(line)
+                await (lesson.take_line(self) if lesson and is_step else self._carry_out(line))
         except Stopped:
             self.end = LineEnd.STOPPED
             self.tell([plain("stopped: the command changed and wrote nothing", "class:warn")])

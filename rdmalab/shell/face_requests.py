@@ -1,6 +1,8 @@
 """Carries out requests to the face: load, next, open, continue, new, share, copy, settings."""
 
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rdmalab.lab import open_session
@@ -16,7 +18,7 @@ from rdmalab.recovery.recovered_sessions import (
 from rdmalab.recovery.write_ahead_log import WriteAheadLog, head_of, place_of
 from rdmalab.shell.kept_labs import open_kept, return_to_lab, tour
 from rdmalab.shell.lab_requests import LAB_HANDLERS, handed_out, in_lab, left_lab, open_lab
-from rdmalab.shell.lesson import Lesson
+from rdmalab.shell.lesson import Lesson, judged
 from rdmalab.shell.styled_text import Line, plain, text_of
 from rdmalab.shell.tables import DIM, GOOD, WARN
 from rdmalab.spec.profiles import PROFILES
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from rdmalab.scenario.loader import Scenario
     from rdmalab.shell.evaluation import Emit, Evaluation
 
+_SHOWN_SESSIONS = 5
 _MANY_LINES = 20  # that take long to carry out again, if they ran for long
 
 
@@ -49,10 +52,11 @@ async def continued(evaluation: "Evaluation", request: Continue) -> str:
     if not isinstance(log, WriteAheadLog):
         return "scripts keep no session: continue works at a prompt only"
     paths = waiting(log.folder)
-    if request.number > len(paths):
+    number = request.number or 1
+    if number > len(paths):
         count = f"{len(paths)} of them" if paths else "none"
-        return f"no session has number {request.number} to continue: there is {count}"
-    volume = taken(paths[request.number - 1])
+        return f"no session has number {number} to continue: there is {count}"
+    volume = taken(paths[number - 1])
     if volume is None or volume.book is None:
         return "another process has continued that session already"
     try:
@@ -211,12 +215,7 @@ async def _next(evaluation: "Evaluation", _request: Next) -> None:
         evaluation.report_error("no scenario is loaded: load FILE")
         return
     await lesson.advance(evaluation)
-    if lesson.runner.over and lesson.runner.ok:
-        from rdmalab.classroom.progress import mark_done
-        from rdmalab.scenario.files import short_name
-
-        mark_done(short_name(lesson.runner.scenario.path))
-    evaluation.judge(ok=lesson.runner.ok)
+    lesson.end(evaluation)
 
 
 async def _answer(evaluation: "Evaluation", request: GiveAnswer) -> None:
@@ -236,9 +235,9 @@ async def _answer(evaluation: "Evaluation", request: GiveAnswer) -> None:
         evaluation.report_error(f"{fmt.either(offered)} answers this question")
     else:
         if right := right_ahead(runner):
-            is_right = word == right
-            text = f"✓ {word}) is right." if is_right else f"✗ {word}) is not the answer."
-            evaluation.tell([plain(text, GOOD if is_right else WARN)])
+            if word != right:
+                runner.wrong[runner.position] = word
+            evaluation.tell([judged(word, is_right=word == right)])
         await _next(evaluation, Next())
 
 
@@ -279,10 +278,35 @@ async def _continue(evaluation: "Evaluation", request: Continue) -> None:
             f" new leaves the {here}, then continue restores."
         )
         return
+    log = evaluation.log
+    is_own = evaluation.conversation.has_commands and not request.number
+    if is_own and isinstance(log, WriteAheadLog):
+        evaluation.report_error(
+            "continue closes this session and restores an earlier one; run goes on in time. "
+            "continue 1 does restore it; this session is kept."
+        )
+        evaluation.tell(list(_waiting_rows(waiting(log.folder))))
+        return
     complaint = await continued(evaluation, request)
     evaluation.judge(ok=True)
     if complaint:
         evaluation.report_error(complaint)
+
+
+def _waiting_rows(paths: Sequence[Path]) -> Iterator[Line]:
+    """A row for each of the first sessions: its number, date, length and first line."""
+    for number, path in enumerate(paths[:_SHOWN_SESSIONS], 1):
+        volume = taken(path)
+        if volume is None:
+            continue
+        try:
+            book = volume.book
+            if book is not None and book.lines:
+                when = time.strftime("%Y-%m-%d %H:%M", time.localtime(volume.at_s))
+                count = fmt.count(len(book.lines), "line")
+                yield plain(f"continue {number}  {when}  {count}: {book.lines[0].text}", DIM)
+        finally:
+            volume.close()
 
 
 async def _new(evaluation: "Evaluation", _request: Empty) -> None:

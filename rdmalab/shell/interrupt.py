@@ -12,6 +12,7 @@ LEAVING = tuple(
     number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None
 )
 """Signals after which a face exits, with the terminal restored and the session kept."""
+_WAKE_S = 0.5
 
 
 @contextmanager
@@ -51,6 +52,25 @@ async def until_left(conversing: Coroutine[Any, Any, int]) -> int:
             if not codes:
                 raise
         return codes[0] if codes else ended
+
+
+@contextmanager
+def awake() -> Iterator[None]:
+    """Within this context a read ends within 0.5 s of a signal, whenever that comes.
+
+    The interpreter only notes a signal; its handler runs when a system call returns. One that is
+    noted just before the call begins does not interrupt it, so an alarm does.
+    """
+    if not hasattr(signal, "setitimer"):  # Windows
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.setitimer(signal.ITIMER_REAL, _WAKE_S, _WAKE_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @contextmanager

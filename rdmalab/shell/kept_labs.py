@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 
 from rdmalab import disk
 from rdmalab.grammar.hints import quoted
-from rdmalab.grammar.text import in_quotes
 from rdmalab.recovery.user_paths import state_path
 from rdmalab.shell.lab_requests import TOUR, enter_lab, open_lab
-from rdmalab.shell.lab_text import points_text
+from rdmalab.shell.lab_text import load_words, points_text
 from rdmalab.shell.styled_text import Line, plain
 from rdmalab.shell.tables import DIM, WARN
 from rdmalab.views import fmt
@@ -116,9 +115,8 @@ def open_kept(evaluation: "Evaluation", request: Load, path: str) -> None:
 def _goes_on_from(lab: "LabSession") -> Iterator[Line]:
     """Lines on what was done already, and how to begin again; none for a tour, which shows it."""
     if lab.work.commands and not lab.lab.document.guided:
-        name, student = _name(lab.lab.source.path), _student(lab)
-        again = f"load {in_quotes(name) if ' ' in name else name} again"
-        again += f" student={student}" if student else ""
+        student = _student(lab)
+        again = f"{load_words(lab)} again" + (f" student={student}" if student else "")
         count = fmt.count(len(lab.lines), "line")
         yield plain(f"Your work of {count} goes on. To begin again: {again}", DIM)
 
@@ -233,7 +231,7 @@ def _next_file(folder: Path, path: str, lab: "LabSession") -> Path:
 
 
 def _student(lab: "LabSession") -> str:
-    from rdmalab.classroom.lab_session import ANYONE
+    from rdmalab.classroom.owner import ANYONE
 
     return "" if lab.student == ANYONE else lab.student
 

@@ -49,7 +49,7 @@ def enter_lab(evaluation: "Evaluation", lab: "LabSession", files: list[tuple[str
 
     Returns whether they are those of the session that is restored, if one is.
     """
-    from rdmalab.classroom.lab_session import ANYONE
+    from rdmalab.classroom.owner import ANYONE
 
     if wrong := "".join(filter(None, [evaluation.log.loaded(*each) for each in files])):
         evaluation.report_error(wrong)
@@ -63,15 +63,17 @@ def enter_lab(evaluation: "Evaluation", lab: "LabSession", files: list[tuple[str
     document = lab.lab.document
     student = f"  ({lab.student})" if lab.student != ANYONE else ""
     evaluation.tell([plain(f"{document.title}{student}", lab_text.TITLE)])
+    evaluation.tell(list(lab_text.nameless_lines(lab)))
     evaluation.tell([] if _on_page(evaluation) else list(lab_text.prose(document.about or "")))
     work = files[-1][0]
-    evaluation.tell([plain(f"{work}, line {foul}", WARN) for foul in lab.skipped])
+    evaluation.tell([plain(f"{work}, {foul}", WARN) for foul in lab.skipped])
     if document.guided:
         evaluation.tell(list(lab_text.current_lines(lab, brief=_on_page(evaluation))))
     else:
         evaluation.tell(list(lab_text.task_lines(lab, lab.grade())))
     words = "task · hint" if document.guided else "task · hint TASK · answer TASK TEXT · submit"
-    evaluation.tell([plain(words, DIM), *(plain(price, WARN) for price in lab.prices)])
+    evaluation.tell([plain(words, DIM), *lab_text.rule_lines(lab)])
+    evaluation.tell([plain(price, WARN) for price in lab.prices])
     evaluation.judge(ok=True)
     return True
 
@@ -105,7 +107,7 @@ async def _task(evaluation: "Evaluation", request: TaskList) -> None:
         return
     grade = lab.grade()
     if not request.name:
-        evaluation.tell(list(lab_text.task_lines(lab, grade)))
+        evaluation.tell([*lab_text.task_lines(lab, grade), *lab_text.rule_lines(lab)])
     elif (task := _named(evaluation, lab, request.name)) is not None:
         evaluation.tell(list(lab_text.task_page(lab, task)))
 
@@ -163,25 +165,34 @@ async def _answer(evaluation: "Evaluation", request: GiveAnswer) -> None:
 
 async def _submit(evaluation: "Evaluation", request: Submit) -> None:
     from rdmalab.classroom import submission
+    from rdmalab.classroom.owner import file_advice, own_file
 
     if (lab := _opened(evaluation)) is None:
         return
     evaluation.tell(list(lab_text.task_lines(lab, lab.grade(replayed=True))))
-    work = lab.submission()
-    if not request.file:
+    work, named = lab.submission(), request.file
+    if not named:
         word = submission.word_of(work)
         copy = evaluation.conversation.copy
         copied = f"{copy(word)}. " if copy is not None else ""
-        words = f"{copied}Hand in this word; submit FILE writes a file instead."
+        first = "" if lab.is_nameless else "Hand in this word; "
+        file = "FILE" if lab.is_nameless else own_file(lab.student)
+        words = f"{copied}{first}submit {file} writes a file instead."
         evaluation.tell([plain(words, GOOD)])
         evaluation.emit([("", word)])
     else:
-        named = request.file if "." in request.file else f"{request.file}.yaml"
+        named = named if "." in named else f"{named}.yaml"
         text = submission.written(work)
         if not _written(evaluation, named, text, "submission", submission.is_one):
             return
-        evaluation.tell([plain(f"{named}: hand in this file", GOOD)])
+        if lab.is_nameless:
+            evaluation.tell([plain(f"{named}: written", DIM)])
+        else:
+            evaluation.tell([plain(f"{named}: hand in this file", GOOD)])
+            advice = file_advice(named, lab.student)
+            evaluation.tell([plain(advice, DIM)] if advice else [])
         handed_out(evaluation, named)
+    evaluation.tell(list(lab_text.take_over_lines(lab, named)))
 
 
 def _written(

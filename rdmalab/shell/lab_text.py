@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from rdmalab.grammar.text import in_quotes
 from rdmalab.shell.styled_text import Line, paragraphs, plain
 from rdmalab.shell.tables import DIM, GOOD, PROSE, WARN
 from rdmalab.views import fmt
@@ -23,6 +24,52 @@ def prose(text: str, margin: str = "") -> Iterator[Line]:
     """The paragraphs of a text; a line to type, which is indented, hangs where it is folded."""
     for line in paragraphs(text):
         yield plain(f"{margin}{line}", "" if line.startswith(" ") else PROSE)
+
+
+# --------------------------------------------------------------------------- whose work it is
+def load_words(lab: "LabSession") -> str:
+    """`load labs/by-hand`, to which `student=` is added."""
+    from rdmalab.scenario.files import short_name
+
+    name = short_name(lab.lab.source.path)
+    return f"load {in_quotes(name) if ' ' in name else name}"
+
+
+def nameless_lines(lab: "LabSession") -> Iterator[Line]:
+    """Warning that no student is named, with the line that names one; nothing if one is."""
+    if lab.is_nameless:
+        yield plain("No student is named: grade accepts no such work. Begin with your id:", WARN)
+        yield plain(f"  {load_words(lab)} student=ID")
+        if _is_drawn(lab):
+            yield plain("Its values or answers are drawn for each student.", DIM)
+
+
+def take_over_lines(lab: "LabSession", file: str) -> Iterator[Line]:
+    """The way from a work without a student to one that `grade` accepts; nothing if one is named.
+
+    file: of the work, empty: none is written.
+    """
+    if lab.is_nameless:
+        written = "" if file else "write it with submit FILE, then "
+        yield plain("No student is named in this work: grade rejects it as foreign.", WARN)
+        yield plain(f"To take it over: {written}type, with your id:", WARN)
+        yield plain(f"  {load_words(lab)} work={file or 'FILE'} student=ID")
+        if _is_drawn(lab):
+            yield plain("Your own values or answers may differ: do those parts again.", DIM)
+
+
+def rule_lines(lab: "LabSession") -> Iterator[Line]:
+    """`locked: B.qp0 · not allowed: connect`: what the lab refuses; nothing if all is allowed."""
+    rules = lab.lab.document.rules
+    parts = [f"locked: {' '.join(rules.lock)}"] * bool(rules.lock)
+    parts += [f"not allowed: {', '.join(rules.forbid)}"] * bool(rules.forbid)
+    if parts:
+        yield plain(" · ".join(parts), DIM)
+
+
+def _is_drawn(lab: "LabSession") -> bool:
+    """Whether the lab has values or orders of answers that are drawn for a student."""
+    return bool(lab.lab.params or lab.lab.orders)
 
 
 # --------------------------------------------------------------------------- how much is done

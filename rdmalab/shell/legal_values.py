@@ -310,9 +310,9 @@ def _topics(here: CompletionContext, slot: Slot) -> Iterator[Choice]:
     from rdmalab.doctor.evidence.log import Log
 
     session, own = here.session, f"{here.session.default_node}."
-    said_before = here.before[: here.expected.place.start].rpartition(";")[2].split()
+    words_before = here.before[: here.expected.place.start].rpartition(";")[2].split()
     command = here.expected.command
-    if command is None or len(said_before) > 1 + command.parameters.index(slot.parameter):
+    if command is None or len(words_before) > 1 + command.parameters.index(slot.parameter):
         return
     short = bool(here.expected.partial)
     for text, words, thing in topics(session, Log(session)):

@@ -1,6 +1,6 @@
 """Step through a scenario at a prompt: print its notes, run its lines, stop at each note."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rdmalab.shell.evaluation import Evaluation
 
 TITLE = "class:title"
+_TEXT = frozenset({"", "bold", DIM, NOTE, PROSE, TITLE})  # styles of what is to be read
 
 
 class BranchMoment(NamedTuple):
@@ -47,24 +48,37 @@ class Lesson:
         history = self.session.history
         return BranchMoment(history.branch.name, history.here, history.live)
 
+    @property
+    def is_left(self) -> bool:
+        """Whether the user went to the past; a lesson that goes there itself is not left."""
+        return not self.session.history.live and self._stand != self.stood
+
+    @property
+    def _has_own(self) -> bool:
+        """Whether the user has gone on from the last step, with commands or in time."""
+        now, then = self._stand, self.stood
+        return now.live and then.live and now.branch == then.branch and now != then
+
     def _return(self) -> list[Line]:
         """Go back to the moment of the last step, if the user moved in time; branches are kept.
 
         Commands added at the end of its branch stay part of it.
         """
-        now, then, history = self._stand, self.stood, self.session.history
-        if (
-            self.runner.over
-            or now == then
-            or (now.live and then.live and now.branch == then.branch)
-        ):
+        if self.runner.over or self._stand == self.stood or self._has_own:
             return []
-        history.switch(history.branches[then.branch])
-        history.seek(history.end if then.live else then.place)
+        then = self.stood
+        place = None if then.live else then.place
+        return self._go_back(then.branch, place, "back to the last step of the scenario")
+
+    def _go_back(self, branch: str, place: TimePoint | None, why: str) -> list[Line]:
+        """Go to a moment of a branch, None: to its end; returns the sentence about it."""
+        now, history = self._stand, self.session.history
+        history.switch(history.branches[branch])
+        history.seek(place or history.end)
         event, clock = self.session.world.event, fmt.clock(self.session.world.now_ns)
         where = f"{fmt.ev(event)}, {clock}"
-        where += f", on {then.branch}" if now.branch != then.branch else ""
-        return [plain(f"back to the last step of the scenario: {where}", DIM)]
+        where += f", on {branch}" if now.branch != branch else ""
+        return [plain(f"{why}: {where}", DIM)]
 
     async def begin(self, evaluation: "Evaluation") -> None:
         """Print the title and run the setup."""
@@ -81,6 +95,25 @@ class Lesson:
     async def advance(self, evaluation: "Evaluation") -> None:
         """Run to the next stop, print the lines and the replies; then what stands there to read."""
         evaluation.tell(self._return())
+        if not (self._has_own and self.runner.coming):
+            await self._to_stop(evaluation)
+            return
+        printed: list[Line] = []
+        point, stood, first = self.session.history.safe_point(), self.stood, self.runner.position
+        await self._to_stop(evaluation.nested(printed.append, evaluation.log))
+        if self.runner.ok or evaluation.stop.requested:
+            for row in printed:
+                evaluation.emit(row)
+            return
+        # What the user did is no part of what the scenario expects: without it the step is true.
+        self.session.history.undo_to(point)
+        del self.runner.results[first:]
+        why = f"your own steps stay on {stood.branch}; the lesson goes on from its last step"
+        evaluation.tell(self._go_back(stood.branch, stood.place, why))
+        self.session.history.fork()
+        await self._to_stop(evaluation)
+
+    async def _to_stop(self, evaluation: "Evaluation") -> None:
         first = self.runner.position
         while (step := self.runner.coming) is not None:
             if step.is_stop and self.runner.position > first:
@@ -88,6 +121,37 @@ class Lesson:
             evaluation.tell(self._ran(step))
             await self._run(evaluation)
         evaluation.tell(self._coming())
+
+    def is_next(self, line: str) -> bool:
+        """Whether a typed line is the one that the lesson runs next.
+
+        Only where the last step ended: elsewhere the same line is one of the user's own.
+        """
+        wanted = coming_line(self.runner)
+        return bool(wanted) and self._stand == self.stood and " ".join(line.split()) == wanted
+
+    async def take_line(self, evaluation: "Evaluation") -> None:
+        """Run the steps up to that of the next line, then those without a line to the next stop."""
+        is_done = False
+        while (step := self.runner.coming) is not None and not (
+            is_done and (step.is_stop or step.line)
+        ):
+            is_done = is_done or bool(step.line)
+            if step.step.reveal is not None:
+                evaluation.tell(self._ran(step))
+            await self._run(evaluation)
+        if self.runner.over or (step is not None and step.is_stop):
+            evaluation.tell(self._coming())
+        self.end(evaluation)
+
+    def end(self, evaluation: "Evaluation") -> None:
+        """Set how the line ended that ran steps; keep that the lesson is done."""
+        if self.runner.over and self.runner.ok:
+            from rdmalab.classroom.progress import mark_done
+            from rdmalab.scenario.files import short_name
+
+            mark_done(short_name(self.runner.scenario.path))
+        evaluation.judge(ok=self.runner.ok)
 
     async def _run(self, evaluation: "Evaluation", *, only_failed: bool = False) -> None:
         """Run one step, print its replies (or those that failed) and its expectations."""
@@ -179,22 +243,30 @@ def following_lesson(path: str) -> str:
 
 
 def coming_line(runner: "Runner") -> str:
-    """The first line that `next` runs; empty if only text is left."""
-    return next(iter(_coming_lines(runner)), "")
+    """The first line that `next` runs; empty if that is text or a step of several lines."""
+    step = next((step for step in _before_stop(runner) if step.line), None)
+    line = " ".join(step.line.split()) if step is not None else ""
+    return "" if step is None or "\n" in step.line.strip() else line
 
 
 def coming_text(runner: "Runner") -> str:
-    """Lines that `next` runs: `post_recv B.qp0 … and 2 more`."""
-    first, *more = _coming_lines(runner) or ["to the end"]
-    return f"{first} and {len(more)} more" if more else first
+    """The effect of `next`: `runs post_recv B.qp0 … and 2 more`, `asks a question`."""
+    first, *more = [line for step in _before_stop(runner) for line in step.line.splitlines()] or [
+        ""
+    ]
+    if first:
+        return f"runs  {first} and {len(more)} more" if more else f"runs  {first}"
+    stop = next(iter(runner.scenario.steps[runner.position + len(_before_stop(runner)) :]), None)
+    if stop is None:
+        return "goes on to the end"
+    return "asks a question" if stop.step.predict is not None else "shows the next note"
 
 
-def _coming_lines(runner: "Runner") -> list[str]:
-    """The lines up to the next stop; where these steps have none, the first line after them."""
+def _before_stop(runner: "Runner") -> "Sequence[PlannedStep]":
+    """The steps that `next` runs."""
     ahead = runner.scenario.steps[runner.position :]
     stop = next((at for at, step in enumerate(ahead) if at and step.is_stop), len(ahead))
-    lines = [line for step in ahead[:stop] for line in step.line.splitlines()]
-    return lines or [line for step in ahead[stop:] for line in step.line.splitlines()][:1]
+    return ahead[:stop]
 
 
 def asked(step: "PlannedStep") -> list[Line]:
@@ -220,23 +292,40 @@ def read_so_far(runner: "Runner") -> tuple[list[Line], int]:
 
     found, lines, newest = reading(runner), list[Line](), 1
     for text in filter(None, (found.about, *found.revealed)):
-        lines += [[], *answered(text)]
+        lines += [[], *answered(text, runner.wrong_at(found.before))]
     if found.stop is not None:
         newest = len(lines) + 1
         ask = question(found.stop)[1] if found.after else ""
         lines += [[], *([plain(ask, DIM)] if ask else asked(found.stop))]
     for text in found.after:
         newest = len(lines) + 1
-        lines += [[], *answered(text)]
+        lines += [[], *answered(text, runner.wrong_at(found.stop))]
     return lines, newest
 
 
-def answered(text: str) -> list[Line]:
-    """A note that was read, or the answer to a question, with a sign before the right letter."""
+def answered(text: str, wrong: str = "") -> list[Line]:
+    """A note that was read, or the answer to a question, with a sign before the right letter.
+
+    wrong: the letter that the reader has chosen; empty: a right one, or none.
+    """
     from rdmalab.scenario.reading import right_letter
 
     lines = [plain(line, NOTE) for line in paragraphs(text)]
     if letter := right_letter(text):
         first = text_of(lines[0]).strip()
         lines[0] = [(GOOD, f"✓ {letter}) "), (NOTE, first.removeprefix(f"{letter}) "))]
+        lines[:0] = [judged(wrong, is_right=False)] if wrong else []
     return lines
+
+
+def judged(letter: str, *, is_right: bool) -> Line:
+    """A row about the answer that was chosen."""
+    if is_right:
+        return plain(f"✓ {letter}) is right.", GOOD)
+    return plain(f"✗ {letter}) is not the answer.", WARN)
+
+
+def rows_to_read(printed: "Sequence[Line]") -> int:
+    """The number of rows of the note or task at the end of an answer: prose, and lines to type."""
+    others = (at for at, line in enumerate(reversed(printed)) if {part[0] for part in line} - _TEXT)
+    return next(others, len(printed))

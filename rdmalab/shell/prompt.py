@@ -13,9 +13,10 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
-from prompt_toolkit.filters import Condition, has_focus
+from prompt_toolkit.filters import Condition, has_focus, is_searching
 from prompt_toolkit.formatted_text import StyleAndTextTuples, fragment_list_width, to_formatted_text
 from prompt_toolkit.key_binding import KeyBindings, merge_key_bindings
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.styles import Style
 
 from rdmalab.workbench.settings import read
@@ -145,7 +146,38 @@ def _line_keys() -> KeyBindings:
     def _new_line(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
 
+    @Condition
+    def has_suggestion() -> bool:
+        from prompt_toolkit.application import get_app
+
+        buffer = get_app().current_buffer
+        return bool(buffer.suggestion and buffer.suggestion.text) and (
+            buffer.document.is_cursor_at_the_end
+        )
+
+    @keys.add("end", filter=typing & has_suggestion)  # as ^E and Right do
+    def _take_suggestion(event: KeyPressEvent) -> None:
+        suggestion = event.current_buffer.suggestion
+        event.current_buffer.insert_text(suggestion.text if suggestion is not None else "")
+
+    _add_search_keys(keys)
     return keys
+
+
+def _add_search_keys(keys: KeyBindings) -> None:
+    """As in a shell: an arrow takes the found line; else it is lost with what is typed next."""
+
+    @keys.add("left", filter=is_searching)
+    @keys.add("right", filter=is_searching)
+    @keys.add("home", filter=is_searching)
+    @keys.add("end", filter=is_searching)
+    def _take_found(event: KeyPressEvent) -> None:
+        from prompt_toolkit.search import accept_search
+
+        accept_search()
+        buffer, key = event.current_buffer, event.key_sequence[0].key
+        if key in (Keys.Home, Keys.End):
+            buffer.cursor_position = 0 if key is Keys.Home else len(buffer.text)
 
 
 def _continuation(width: int, _line: int, wrapped: int) -> StyleAndTextTuples:

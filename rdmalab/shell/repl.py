@@ -12,9 +12,9 @@ from rdmalab.recovery.recovered_sessions import offer
 from rdmalab.recovery.write_ahead_log import WriteAheadLog, head_of
 from rdmalab.shell import kept_labs
 from rdmalab.shell.conversation import Conversation
-from rdmalab.shell.interrupt import interrupts, leaving, until_left
+from rdmalab.shell.interrupt import awake, interrupts, leaving, until_left
 from rdmalab.shell.output_format import OutputFormat
-from rdmalab.shell.script import pause, play, play_json, script_lines, speaks_unicode
+from rdmalab.shell.script import draws_in_ascii, pause, play, play_json, script_lines
 from rdmalab.shell.streams import Lost
 from rdmalab.shell.styled_text import Line, harmless_line, indented, text_of
 from rdmalab.version import VERSION
@@ -72,10 +72,6 @@ def _reason(wrong: OSError | UnicodeDecodeError) -> str:
     )
 
 
-def _in_ascii(chosen: settings.Settings) -> bool:
-    return not speaks_unicode(sys.stdout) if chosen.ascii is None else chosen.ascii
-
-
 def _width(columns: int) -> int:
     """The columns of answers: those there are, or fewer by the setting `width`."""
     return max(_NARROWEST, min(columns, settings.read().width or columns))
@@ -93,7 +89,7 @@ async def _prompting(lab: Lab) -> int:
 
     style = prompt_style()
     chosen = settings.read()
-    output = OutputFormat(lab.session, ascii=_in_ascii(chosen))
+    output = OutputFormat(lab.session, ascii=draws_in_ascii(chosen, sys.stdout))
     log = WriteAheadLog(head_of(lab.session))
     conversation = Conversation(lab, output, log)
     session = ask_session(lab, history=kept_history(log.report))
@@ -119,7 +115,8 @@ def _plainly(lab: Lab) -> int:
     """A prompt without redrawing and colours, for screen readers and dumb terminals."""
     _edit_lines()
     chosen = settings.read()
-    output = OutputFormat(lab.session, plain=True, ascii=_in_ascii(chosen))
+    is_ascii = draws_in_ascii(chosen, sys.stdout)
+    output = OutputFormat(lab.session, plain=True, ascii=is_ascii)
     log = WriteAheadLog(head_of(lab.session))
     conversation = Conversation(lab, output, log)
     for line in filter(None, (*chosen.wrong, GREETING[0], _PLAIN, offer(), kept_labs.offer())):
@@ -133,7 +130,8 @@ def _ask_on(conversation: Conversation) -> None:
     """Read and evaluate lines until `quit` or ^D."""
     while True:
         try:
-            text = input(f"{conversation.lab.session.default_node}> ")
+            with awake():
+                text = input(f"{conversation.lab.session.default_node}> ")
         except KeyboardInterrupt:
             _print("^C clears the line; ^D on an empty line exits.")
             continue

@@ -219,6 +219,7 @@ _REQUESTS = (
     ScreenRequest,
 )  # the face answers them
 _STORY = 100  # lines of a long run that are offered at once
+_LOOKED_AT = 10_000  # its first events, among which polls without a result are left out
 
 
 def say(output: OutputFormat, reply: Reply) -> list[Line]:
@@ -305,7 +306,9 @@ def _done(output: OutputFormat, reply: Reply) -> list[Line]:
     """`ok [ev 28]  A.qp0 SQ 3/8.  Next: A.qp0 sends … at 8.100 us`."""
     noted = notes(output.session, reply)
     line: Line = [(GOOD, "ok "), (EVENT, f"[ev {reply.event}]")]
-    facts = [record_text.fault_words(output.session.names, each) for each in _result(reply.value)]
+    taken = reply.invocation.arguments.get("num_entries", 1) if reply.invocation else 1
+    found = _result(reply.value) if taken > 0 else [f"Nothing is taken: num_entries={taken}."]
+    facts = [record_text.fault_words(output.session.names, each) for each in found]
     facts = noted.facts + facts
     line += [("", f"  {shown(' '.join(facts))}")] if facts else []
     waits = noted.has_work or reply.value == []
@@ -332,17 +335,20 @@ def next_thing(session: Session) -> str:
 
 # --------------------------------------------------------------------------- time
 def _travelled(output: OutputFormat, travel: RunControl) -> list[Line]:
-    """A sentence for each event, the first of many; then the time and why the run ended."""
+    """A sentence for each event, the first of many; then the time and why the run ended.
+
+    Polls that found nothing share one row, which leaves the others to what came between them.
+    """
     session = output.session
     if isinstance(travel, Jump):
         return _jumped(output, travel)
     world = session.world
     last = world.event
     first = last - travel.events + 1
-    shown_last = min(last, first + OPENING - 1)
-    rows = story.event_rows(world, session.names, first, shown_last)
+    looked_at = range(first, min(last + 1, first + _LOOKED_AT))
+    rows = story.opening_rows(world, session.names, looked_at, OPENING)
     lines = [event_line(row) for row in rows]
-    if more := last - shown_last:
+    if more := last - rows[-1].last if rows else 0:
         lines.append(plain(f"… {more:,} more events: show story last={min(more, _STORY)}", DIM))
     width = output.page.width
     for row in output.trouble.rows(session, first, width):

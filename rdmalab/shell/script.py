@@ -29,6 +29,7 @@ from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.streams import print_json
 from rdmalab.shell.styled_text import Line, harmless_line, text_of
 from rdmalab.spec.rules import errno_name
+from rdmalab.workbench import settings
 from rdmalab.workbench.show import Leave
 from rdmalab.workbench.view_requests import View
 
@@ -223,7 +224,8 @@ def play(lab: Lab, lines: Iterator[ScriptLine], *, plain: bool, keep_going: bool
     keep_going: run the lines after a line that was refused or not understood.
     """
     code = 0
-    output = OutputFormat(lab.session, _WIDTH, plain=plain, ascii=not speaks_unicode(sys.stdout))
+    is_ascii = draws_in_ascii(settings.read(), sys.stdout)
+    output = OutputFormat(lab.session, _WIDTH, plain=plain, ascii=is_ascii)
     conversation = Conversation(lab, output)
     printer = Printer(plain=plain)
     for place, _, text in lines:
@@ -300,6 +302,11 @@ async def _report(evaluation: Evaluation, reply: Reply, number: int) -> LineRepo
     bug = await evaluation.handle(reply)
     now_ns = evaluation.lab.session.world.now_ns
     return LineReport(bug or reply, session, now_ns, number, warned, printed, evaluation.is_misread)
+
+
+def draws_in_ascii(chosen: settings.Settings, stream: TextIO) -> bool:
+    """Whether answers are drawn with ASCII only: as it is set, else as the stream can show them."""
+    return not speaks_unicode(stream) if chosen.ascii is None else chosen.ascii
 
 
 def speaks_unicode(stream: TextIO) -> bool:

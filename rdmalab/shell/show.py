@@ -29,7 +29,7 @@ from rdmalab.views.ports import LinkRow
 from rdmalab.views.programs import LineRow
 from rdmalab.views.queues import QpRow, QueueRow
 from rdmalab.views.states import DiagramRow
-from rdmalab.views.story import EventRow, StoryRow
+from rdmalab.views.story import EventRow, RepeatRow, StoryRow
 from rdmalab.views.timeline import TimelineRow
 from rdmalab.workbench.view_requests import JournalRow, View
 
@@ -141,7 +141,7 @@ def _story(row: StoryRow) -> list[Line]:
     return [_dated(number, row.at_ns, [(tables.NAME, who), ("", shown(row.sentence))])]
 
 
-def event_line(row: EventRow) -> Line:
+def event_line(row: EventRow | RepeatRow) -> Line:
     """`ev 28  8.100 us  A.qp0 sent SEND_ONLY psn=3 64 B to B`."""
     return _dated(f"ev {row.event:<3}", row.at_ns, [("", shown(row.text))])
 

@@ -13,13 +13,16 @@ _OWN_LINE = re.compile(r"\s|[-*>|#=]|\d+[.)] ")
 
 # What `--ascii` writes instead. Words may grow; what draws keeps its width.
 _WORDS = {
-    "→": "->", "…": "...", "⇄": "<->", "↔": "<->", "×": "x", "‖": "||", "–": "-", "µ": "u",
-    "μ": "u", "≤": "<=", "“": '"', "”": '"', "✓": "ok", "✗": "x", "◷": "~",
+    "→": "->", "←": "<-", "…": "...", "⇄": "<->", "↔": "<->", "×": "x", "‖": "||", "–": "-",
+    "−": "-", "µ": "u", "μ": "u", "≤": "<=", "“": '"', "”": '"', "›": ">", "✓": "ok", "✗": "x",
+    "◷": "~",
 }  # fmt: skip
 _DRAWN = {
-    **dict.fromkeys("─┄━═", "-"),
+    **dict.fromkeys("─┄━═‾", "-"),
     **dict.fromkeys("│┊║┃", "|"),
-    **dict.fromkeys("┌┐└┘├┤┬┴┼╔╗╚╝", "+"),
+    **dict.fromkeys("┌┐└┘├┤┬┴┼╔╗╚╝┏┓┗┛", "+"),
+    **dict.fromkeys("╭╮", "."),
+    **dict.fromkeys("╰╯", "'"),
     **dict.fromkeys("▶▷▸", ">"),
     **dict.fromkeys("◀◁", "<"),
     **dict.fromkeys("■●", "#"),
@@ -32,7 +35,10 @@ _DRAWN = {
     "▪": "o",
     "▫": ":",
     **dict.fromkeys("▌▏", "|"),
-    "▾": "v",
+    **dict.fromkeys("▾▼", "v"),
+    "↺": "^",
+    "⏎": "/",
+    "�": "?",
 }
 ASCII = _WORDS | _DRAWN
 """The ASCII replacement of a character."""

@@ -10,6 +10,7 @@ from typing import Any
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.builders import InitMask
+from rdmalab.spec.c_library import REFUSED
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.limits import AtomicCap, DeviceCap, LinkLayer, PhysState, PortState
 from rdmalab.spec.opcodes import Service
@@ -100,3 +101,10 @@ FAMILIES: dict[str, str] = {
     "RoCEv1": "Ethernet without IP, which nothing new uses",
     "iWARP": "another protocol under the same verbs: no UD, no atomics, no Q_Keys",
 }
+
+
+def not_emulated(name: str) -> str:
+    """The reason a verb that exists is not emulated; empty if it is, or if none has this name."""
+    plain = name.strip().casefold().removeprefix("ibv_")
+    refused = REFUSED.get(f"ibv_{plain}")
+    return VERBS.get(plain) or (refused.reason if refused is not None else "")

@@ -183,13 +183,15 @@ send_wr_of: Part["SendWR"] = _part(A, "send_wr")
 setter_of: Part[str] = _part(B, "verb")
 batch_error_of: Part[str] = _part(A, "complaint")
 count_of: Part[int] = _part(A, "count")
+freed_of: Part[int] = _part(A, "slots")
 ending_of: Part[str] = _part(B, "ending")
 send_wqe_of: Part["SendWqe"] = _part(A, "send_wqe")
 recv_wqe_of: Part["RecvWqe"] = _part(A, "recv_wqe")
 wqe_of: Part["SendWqe | RecvWqe"] = _part(A, "")  # either of them; no kind has it
 status_of: Part["WCStatus"] = _part(B, "status")
 queue_of: Part[str] = _part(A, "queue")
-slots_of: Part[int] = _part(B, "count")
+slots_of: Part[int] = _part(B, "slots")
+requests_of: Part[int] = _part(B, "requests")
 packet_of: Part["Packet | Frame"] = _part(A, "packet")
 roce_packet_of: Part["Packet"] = _part(A, "")  # where it is known to be no frame
 reason_of: Part[str] = _part(B, "reason")
@@ -258,7 +260,7 @@ KINDS: dict[Kind, KindRow] = {
     Kind.WQE_STARTED:       KindRow("qp", send_wqe_of, nothing, "started {a}"),
     Kind.WQE_COMPLETED:     KindRow("qp", send_wqe_of, status_of, "completed {a}: {b}"),
     Kind.RECV_TAKEN:        KindRow("qp", recv_wqe_of, nothing, "took {a} for an arriving message"),
-    Kind.SLOTS_FREED:       KindRow("qp", queue_of, slots_of, "{b} {a} slots came free"),
+    Kind.SLOTS_FREED:       KindRow("qp", queue_of, slots_of, "freed {b} of its {a}"),
     Kind.PACKET_SENT:       KindRow("qp", packet_of, nothing, "sent {a}"),
     Kind.PACKET_RECEIVED:   KindRow("qp", packet_of, nothing, "received {a}"),
     Kind.PACKET_DROPPED:    KindRow("qp", packet_of, reason_of, "dropped {a}: {b}"),
@@ -291,14 +293,14 @@ KINDS: dict[Kind, KindRow] = {
     Kind.ASYNC_TAKEN:       KindRow("any", async_event_of, event_noun_of, "had {a} taken"),
     Kind.ASYNC_ACKED:       KindRow("any", async_event_of, event_noun_of, "had {a} acknowledged"),
     Kind.EVENTS_DISCARDED:  KindRow("any", count_of, event_noun_of, "discarded {a} events that were not fetched"),
-    Kind.QUEUE_DISCARDED:   KindRow("qp", queue_of, slots_of, "discarded {b} WQEs of its {a}"),
+    Kind.QUEUE_DISCARDED:   KindRow("qp", queue_of, requests_of, "discarded {b} of its {a}"),
     Kind.PORT_CHANGED:      KindRow("node", port_state_of, nothing, "its port went {a}"),
     Kind.LINK_LAYER_SET:    KindRow("node", link_layer_of, nothing, "its port is one of {a} now"),
     Kind.MIGRATION_CHANGED: KindRow("qp", old_mig_state_of, new_mig_state_of, "changed path_mig_state from {a} to {b}"),
     Kind.GROUP_JOINED:      KindRow("qp", gid_of, nothing, "joined the multicast group {a}"),
     Kind.GROUP_LEFT:        KindRow("qp", gid_of, nothing, "left the multicast group {a}"),
     Kind.SRQ_POSTED:        KindRow("srq", recv_wqe_of, nothing, "got {a}"),
-    Kind.SRQ_FREED:         KindRow("srq", count_of, nothing, "{a} slots came free"),
+    Kind.SRQ_FREED:         KindRow("srq", freed_of, nothing, "freed {a}"),
     Kind.SRQ_SET:           KindRow("srq", srq_field_of, srq_value_of, "set {a}={b}"),
     Kind.SRQ_FAILED:        KindRow("srq", nothing, nothing, "entered its error state: no receive is taken from it any more"),
     Kind.QP_SHARED:         KindRow("qp", count_of, nothing, "is open {a} times now"),

@@ -92,7 +92,6 @@ RULES: dict[str, Rule] = {
     # completion queues
     "cqe-range":           Rule(EINVAL, "cqe must be in 1..{max_cqe}", "ibv_create_cq(3)"),
     "comp-vector":         Rule(EINVAL, "comp_vector must be in 0..{num_comp_vectors-1}", "ibv_create_cq(3)"),
-    "num-entries":         Rule(EINVAL, "num_entries must be 1 or more, not {N}", "ibv_poll_cq(3)"),
     # shared receive queues and XRC domains
     "srq-range":           Rule(EINVAL, "{NAME=N} is out of range", "ibv_create_srq(3)"),
     "srq-type-unknown":    Rule(EINVAL, "{TYPE} is not an SRQ type", "ibv_create_srq_ex(3)"),

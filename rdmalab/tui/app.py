@@ -7,6 +7,7 @@ import gc
 import os
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.app import App, ComposeResult
 from textual.containers import Container
 from textual.screen import Screen
@@ -17,6 +18,7 @@ from rdmalab.tui.driver import Ground, driver_class, handle_signals, interruptin
 from rdmalab.tui.face import Face
 from rdmalab.tui.filters import Ascii, Colourless, ascii_wanted
 from rdmalab.tui.keys import EVERYWHERE, IN_PANES, TO_FOCUS, bindings, shown
+from rdmalab.tui.layouts import place
 from rdmalab.workbench import settings
 
 if TYPE_CHECKING:
@@ -53,11 +55,8 @@ class Rdmalab(App[int]):
     CSS_PATH = "rdmalab.tcss"
     AUTO_FOCUS = None
     COMMAND_PALETTE_BINDING = "f2"
-    breakpoints: ClassVar = (
-        [(0, "-slim"), (60, "-narrow"), (110, "-medium"), (170, "-wide")],
-        [(0, "-flat"), (18, "-low"), (34, "-tall"), (50, "-high")],
-    )
-    HORIZONTAL_BREAKPOINTS, VERTICAL_BREAKPOINTS = breakpoints
+    HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (60, "-narrow"), (110, "-medium"), (170, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (18, "-low"), (34, "-tall"), (50, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(EVERYWHERE, priority=True),
         *bindings(TO_FOCUS, priority=True),
@@ -77,7 +76,11 @@ class Rdmalab(App[int]):
             os.environ["NO_COLOR"] = choice
         for own in themes.own_themes():
             self.register_theme(own)
-        self._take_theme(dark=True)
+        # Before the start nothing is drawn that a change of theme would have to draw again.
+        self.set_reactive(App.theme, self._theme_wanted(dark=True))
+        for name, is_so in (("-dark-mode", True), ("-light-mode", False)):
+            self.set_class(self.current_theme.dark is is_so, name, update=False)
+        self.stylesheet.set_variables(self.get_css_variables())
 
     # ---- the terminal ---------------------------------------------------------------------------
 
@@ -89,24 +92,24 @@ class Rdmalab(App[int]):
         driver = driver_class(asks_ground=asks) or super().get_driver_class()
         return interrupting(driver, self.interrupt)
 
-    def _take_theme(self, *, dark: bool) -> None:
+    def _theme_wanted(self, *, dark: bool) -> str:
         """The theme of the settings; else one for the ground of the terminal."""
         wanted, colours = self._settings.theme, self._settings.colours
         if colours == "truecolor":
             os.environ["COLORTERM"] = "truecolor"
         self.register_theme(themes.terminal_theme(dark=dark))
         known = themes.chosen(wanted, self.available_themes)
-        self.theme = known or themes.first_theme(colours, dark=dark)
+        return known or themes.first_theme(colours, dark=dark)
 
     def on_ground(self, event: Ground) -> None:
         """The ground of the terminal is known; F3 may have chosen a theme since the start."""
         self._settings = settings.read()
-        self._take_theme(dark=event.dark)
+        self.theme = self._theme_wanted(dark=event.dark)
 
     def _settings_changed(self) -> None:
         """Theme and mouse change at once, all else with the next start."""
         self._settings = settings.read()
-        self._take_theme(dark=self.current_theme.dark)
+        self.theme = self._theme_wanted(dark=self.current_theme.dark)
         if (capture := getattr(self._driver, "capture_mouse", None)) is not None:
             capture(wanted=self._settings.mouse)
 
@@ -131,21 +134,27 @@ class Rdmalab(App[int]):
         return Start()
 
     def on_mount(self) -> None:
-        """Make the main screen in a thread, while the first one is drawn."""
+        """Make the main screen in a thread, once the first one is drawn."""
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
         handle_signals(self)
-        self.run_worker(self._open_main(), name="start")
+        self.call_after_refresh(self.run_worker, self._open_main, name="start")
 
     async def _open_main(self) -> None:
         self._main = await asyncio.to_thread(self._make)
+        from rdmalab.tui.pacing import after  # they are imported now
+        from rdmalab.tui.screens.main import QUIET_S
+
         conversation = self._main.model.conversation
         conversation.copy, conversation.screen = self.deliver, self._carry_out
         conversation.hand_out = self.face.hand_out
         conversation.settings_changed = self._settings_changed
-        await self.push_screen(self._main)
-        for line in self._early:
-            self._main.prompt.say(line)
-        self.call_after_refresh(self._read_keys)
+        with self.batch_update():  # one frame when all is there, not one for each layout
+            await self.push_screen(self._main)
+            for line in self._early:
+                self._main.prompt.say(line)
+            self._read_keys()
+        self._main.check_idle()
+        self._main.call_after_refresh(after, self._main, QUIET_S, self._main.open_side)
 
     def _read_keys(self) -> None:
         """The prompt has the focus: read the keys typed since the start of the program."""
@@ -201,11 +210,37 @@ class Rdmalab(App[int]):
 
     say, type_in = action_say, action_type_in
 
-    def begin_line(self, key: str, character: str | None) -> None:
-        """A key that was pressed in a pane is the first one of a line at the prompt."""
-        if self.screen is self.main:
+    async def on_event(self, event: events.Event) -> None:
+        """Give a key or a paste to the prompt before it goes to a pane that has no use for it.
+
+        A pane would decide later: of a line that comes at once it would keep the keys after.
+        """
+        if (
+            isinstance(event, events.Key | events.Paste)
+            and not event.is_forwarded
+            and (self._takes_lines and self._begins_line(event))
+        ):
             self.prompt.focus()
-            self.prompt.take_key(key, character)
+        await super().on_event(event)
+
+    @property
+    def _takes_lines(self) -> bool:
+        """Whether a line may begin: in a pane, or where a smaller window hid the focused pane."""
+        pane = self._pane
+        is_idle = self.focused is None if pane is None else not pane.is_typing
+        return self.is_ready and self.screen is self.main and is_idle
+
+    def _begins_line(self, event: events.Key | events.Paste) -> bool:
+        """Whether it is text, and not a key of the pane; no command begins with a digit."""
+        if isinstance(event, events.Paste):
+            return True
+        begins = event.is_printable and event.key != "space" and not event.key.isdigit()
+        return begins and event.key not in self.screen.active_bindings
+
+    @property
+    def escape_to_minimize(self) -> bool:
+        """Textual's own would leave the keys in a pane; Esc of a pane gives them back, too."""
+        return self._pane is None and super().escape_to_minimize
 
     def tell_bug(self, bug: Exception) -> None:
         """Report that a pane has failed."""
@@ -382,6 +417,7 @@ class Start(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Nothing of it needs the engine."""
+        place(self)
         yield Static(
             "[bold $on on $event] rdmalab [/] [$dim]the two nodes are being started[/]", id="head"
         )

@@ -137,17 +137,23 @@ class AppModel:
     @property
     def way_on(self) -> str:
         """The command of F8: next, or one step."""
-        return "next" if self.is_walking and self.session.history.live else "step"
+        return "next" if self.is_walking and not self.is_in_past else "step"
+
+    @property
+    def is_in_past(self) -> bool:
+        """Whether the user went back; where a lesson goes to the past it goes on from there."""
+        lesson = self.conversation.lesson
+        return lesson.is_left if lesson is not None else not self.session.history.live
 
     def note_command(self, direction: int) -> str:
         """The command of a clicker: to the next note (1) or the one before (-1); empty: none.
 
         Without a lesson: one step.
         """
-        walk, history = self.walk, self.session.history
+        walk = self.walk
         if walk is None or self.exercise is not None:
             return "step" if direction > 0 else "back"
-        if direction > 0 and history.live:
+        if direction > 0 and not self.is_in_past:
             return "next" if self.is_walking else self._load_following(walk)
         from rdmalab.scenario.reading import note_events
 

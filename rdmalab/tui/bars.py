@@ -15,7 +15,7 @@ from rdmalab.spec.states import ERROR_STATES
 from rdmalab.tui.content import Ranked, click, content, dim, filled, piece, style
 from rdmalab.tui.pane import Card
 from rdmalab.views import fmt, timeline
-from rdmalab.views.caption import caption
+from rdmalab.views.caption import caption, last_act
 from rdmalab.views.columns import Meaning
 from rdmalab.views.planned import PlannedKind
 from rdmalab.views.ports import LinkRow
@@ -58,7 +58,7 @@ class Head(Bar):
         """`4.427 us`, `ev 24 of 31  PAST`, the branch."""
         history = self.view.session.history
         here, many = history.here, len(history.branches)
-        chip, clock = (" rdmalab ", "bold $on on $event"), (fmt.duration(here.at_ns), "bold")
+        chip, clock = (" rdmalab ", "bold $on on $event"), (fmt.clock(here.at_ns), "bold")
         yield Content.assemble(chip, " ", clock)
         about = click("event", here.event) if here.event >= 0 else ""
         end = "" if history.live else f" of {history.end.event}"
@@ -84,7 +84,7 @@ class Head(Bar):
             return Content.styled(f" {doing}: F9 stops ", "bold $on on $busy")
         if rows := self.view.view_of("show agenda").rows:
             row, about = rows[0], click("open", "show agenda")
-            what = f"{row.qp or row.node} {_PLANS[row.plan]} at {fmt.duration(row.at_ns)}"
+            what = f"{row.qp or row.node} {_PLANS[row.plan]} at {fmt.clock(row.at_ns)}"
             return Content.assemble(("next: ", "$dim"), (what, about))
         stalled = sorted(self.view.ask(stalled_rows), key=lambda row: row.state is not None)
         if stalled:
@@ -154,18 +154,21 @@ _AFTER = 5  # columns of ` now`
 
 
 class CaptionBar(Bar):
-    """One sentence about the last event, on the colour of how it ended; below it what it did."""
+    """The last event that was no typed query, on the colour of how it ended; below, what it did."""
 
     def lines(self, width: int, height: int) -> list[tuple[int, Content]]:
         """The sentence; where there are more rows, what `show story` says of the event."""
         session = self.view.session
         event = session.world.event
+        event = event if session.caller_of(event) else last_act(session.world, event)
         sentence = caption(session.world, session.names, event)
         appearance = APPEARANCES[sentence.meaning]
         self.set_classes(f"-{appearance.tone}")
         caller = session.caller_of(event)
         called = f", called by {caller}" if caller else ""
-        text = f"{appearance.sign or ' '} {sentence.text}{called}"
+        what, then, follows = sentence.text.partition(", then ")
+        what = what if self.view.is_asked else f"{what}{then}{follows}"  # that is the answer
+        text = f"{appearance.sign or ' '} {what}{called}"
         line = Content.styled(text, f"bold {click('event', event)}" if event >= 0 else "bold")
         found = [line.truncate(width, ellipsis=True)]
         if height > 1:

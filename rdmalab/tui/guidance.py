@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rdmalab.classroom.next_line import next_line
 from rdmalab.scenario.reading import last_sentence, open_letters, question, reading
 from rdmalab.shell import lab_text
-from rdmalab.shell.lesson import answered, coming_text, following_lesson, read_so_far
+from rdmalab.shell.lesson import answered, coming_text, following_lesson, judged, read_so_far
 from rdmalab.shell.output_format import NOTE_MARGIN
 from rdmalab.shell.styled_text import Line, fold, paragraphs, plain, shown, text_of
 from rdmalab.tui.content import click, style
@@ -17,7 +17,9 @@ from rdmalab.views.columns import Meaning
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rdmalab.classroom.grade_document import Result
     from rdmalab.classroom.lab_session import LabSession
+    from rdmalab.classroom.model import Task
     from rdmalab.scenario.runner import Runner
     from rdmalab.tui.world_view import WorldView
 
@@ -36,18 +38,22 @@ def strip(view: WorldView, width: int) -> list[Line]:
 
     page = reading(walk)
     answers = " ".join([*page.revealed, *page.after])
+    asked = page.before if page.revealed else page.stop
+    if answers and (wrong := walk.wrong_at(asked)):
+        answers = f"{text_of(judged(wrong, is_right=False))} {answers}"
     seen = answers or (page.before.text if page.before else page.about)
     if not walk.ok:
         text = walk.results[-1].text(walk.scenario.path)
         return _rows("failed", _BAD, text.replace("\n", "  "), width)
-    if walk.over and walk.session.history.live:
+    is_here = not view.model.is_in_past
+    if walk.over and is_here:
         last = page.stop.text if page.stop else ""
-        return [*_rows("seen", _DIM, " ".join(page.after) or last, width, 1), _end(walk)]
-    label = "F8" if walk.session.history.live else "now"
+        return [*_rows("seen", _DIM, answers if page.after else last, width, 1), _end(walk)]
+    label = "F8" if is_here else "now"
     text = page.stop.text if page.stop else page.about
     if page.stop is not None and page.stop.step.choices:  # the prompt has the whole question
         text = question(page.stop)[1]
-        if letters := open_letters(walk) if walk.session.history.live else "":
+        if letters := open_letters(walk) if is_here else "":
             label, text = "asked", f"{text}  {fmt.either(letters)} answers, F8 goes on"
     read = _rows(label, _VERB, text, width)
     return [*_rows("seen", _DIM, seen, width, 1), *read] if len(read) < 2 and seen else read
@@ -89,7 +95,9 @@ def page(view: WorldView, *, lecture: bool = False) -> tuple[list[Line], int]:
     lecture: its keys are named, because nothing can be typed.
     """
     if (lab := view.model.exercise) is not None:
-        return list(_tasks(lab)), 0
+        tasks = list(_tasks(lab))
+        opened = (at for at, line in enumerate(tasks) if len(line) > 1 and line[1][0] == _STRONG)
+        return tasks, next(opened, 0)
     if (walk := view.model.walk) is None:
         tour = "tour shows all in ten minutes, load NAME loads a lesson; F8 goes through it."
         return [[("", "No lesson is loaded.")], [("", tour)]], 0
@@ -99,35 +107,37 @@ def page(view: WorldView, *, lecture: bool = False) -> tuple[list[Line], int]:
         _bar(reached, total, f"step {reached} of {total}"),
     ]
     notes, newest = read_so_far(walk)
-    end = _lecture_outlook(walk) if lecture and walk.ok else _outlook(walk)
+    is_here = not view.model.is_in_past
+    outlook = _lecture_outlook if lecture and walk.ok else _outlook
+    end = outlook(walk, is_here=is_here)
     return [*head, *notes, [], *end], len(head) + newest
 
 
-def _outlook(walk: Runner) -> Iterator[Line]:
+def _outlook(walk: Runner, *, is_here: bool) -> Iterator[Line]:
     """Lines on how to go on, or on what has failed."""
     if not walk.ok:
         failure = walk.results[-1].text(walk.scenario.path)
         yield from ([(_BAD, shown(row))] for row in failure.splitlines())
-    elif not walk.session.history.live:
+    elif not is_here:
         yield [(_VERB, "F8 steps  "), ("", "through the past; goto end returns to the lesson")]
     elif letters := open_letters(walk):
         yield [(_VERB, f"{fmt.either(letters)}  "), ("", "answers, F8 goes on")]
     elif walk.coming is not None:
-        yield [(_VERB, "F8 runs  "), ("", shown(coming_text(walk)))]
+        yield [(_VERB, "F8 "), ("", shown(coming_text(walk)))]
     else:
         yield _met(walk)
         yield _end(walk)
 
 
-def _lecture_outlook(walk: Runner) -> Iterator[Line]:
+def _lecture_outlook(walk: Runner, *, is_here: bool) -> Iterator[Line]:
     """Line that says what PgDn does."""
-    live, name = walk.session.history.live, following_lesson(walk.scenario.path)
-    if live and walk.coming is None:
+    name = following_lesson(walk.scenario.path)
+    if is_here and walk.coming is None:
         yield _met(walk)
         yield [(_VERB, "PgDn  "), ("", f"the next lesson: {name}")] if name else []
         return
-    does = "the answer" if open_letters(walk) else f"runs {coming_text(walk)}"
-    yield [(_VERB, "PgDn  "), ("", shown(does if live else "the next note"))]
+    does = "the answer" if open_letters(walk) else coming_text(walk)
+    yield [(_VERB, "PgDn  "), ("", shown(does if is_here else "the next note"))]
 
 
 def _met(walk: Runner) -> Line:
@@ -159,26 +169,27 @@ def _tasks(lab: LabSession) -> Iterator[Line]:
 
 
 def _guided(lab: LabSession) -> Iterator[Line]:
-    """Text of the open task, then all tasks with their signs."""
+    """All tasks with their signs, and the text of the open one below its title."""
     document, current = lab.lab.document, lab.open_task
-    if current is None:
-        yield from answered(document.after or "All tasks are done.")
     for task, result in zip(document.tasks, lab.latest.results, strict=True):
-        if task is current:
-            if task.id in lab.answers:
-                yield from lab_text.wrong_answer(result)
-            yield [(_STRONG, shown(task.title or task.id))]
-            line = next_line(lab)
-            is_done = task.is_asked and not line
-            yield from lab_text.asked_lines(task, question_only=is_done)
-            if line:
-                yield [(_VERB, "  Tab writes  "), ("", shown(line))]
-    yield []
-    for task, result in zip(document.tasks, lab.latest.results, strict=True):
+        title = shown(task.title or task.id)
         is_wrong = result.passed is False and task.id in lab.answers
-        sign, style = ("●", _NOW) if task is current else ("·", _DIM)
-        sign, style = ("✗", _BAD) if is_wrong else ("✓", _GOOD) if result.passed else (sign, style)
-        yield [(style, f"{sign} "), (_DIM, shown(task.title or task.id))]
+        sign = (_NOW, "● ") if task is current else (_DIM, "· ")
+        sign = (_BAD, "✗ ") if is_wrong else (_GOOD, "✓ ") if result.passed else sign
+        yield [sign, (_STRONG if task is current else _DIM, title)]
+        if task is current:
+            yield from [*_open_text(lab, task, result), []]
+    if current is None:
+        yield from [[], *answered(document.after or "All tasks are done.")]
+
+
+def _open_text(lab: LabSession, task: Task, result: Result) -> Iterator[Line]:
+    if task.id in lab.answers:
+        yield from lab_text.wrong_answer(result)
+    line = next_line(lab)
+    yield from lab_text.asked_lines(task, question_only=task.is_asked and not line)
+    if line:
+        yield [(_VERB, "  Tab writes  "), ("", shown(line))]
 
 
 def _bar(done: float, total: int, text: str) -> Line:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 # Ranks: what a card of seven lines shows first. Equal ranks: the upper line stays.
 (STATES, TROUBLE, QUEUE, FAILED, WAITS, PAIRS, BYTES, IDLE, MORE, OBJECTS, NUMBERS, BLANK,
  OTHERS) = range(0, 1300, 100)  # fmt: skip
-_ARROWED = 56  # columns from which arrows stand between the states, on both nodes
+_ARROWED = 52  # columns from which arrows stand between the states, on both nodes
 ROOMY = 48  # columns; from here on queues are named in words and drawn before their numbers
 _CELLS = (32, 16, 8)  # of a drawn queue, as many as fit
 ITEMS = 8  # of a list, at most
@@ -321,8 +321,9 @@ def numbers(qp: QpRow, width: int) -> Ranked:
     """PSNs, retries, sizes and timers of a queue pair, as far as its type has them."""
     transport, lines = TRANSPORTS[qp.qp_type], []
     if transport.connected and qp.peer:
-        lines.append(f"PSN next {qp.next_psn}  unacknowledged from {qp.unacked_psn}"
-                     f"  expected {qp.rq_psn}  MSN {qp.msn}")  # fmt: skip
+        # The two that are compared with those of the peer come first.
+        lines.append(f"PSN next {qp.next_psn}  expected {qp.rq_psn}"
+                     f"  unacknowledged from {qp.unacked_psn}  MSN {qp.msn}")  # fmt: skip
     if transport.acknowledged and transport.sends and qp.peer:
         left = f"{qp.rnr_retries_left} of {qp.rnr_retry} left"
         left = "unlimited" if qp.rnr_retry == INFINITE_RETRIES else left

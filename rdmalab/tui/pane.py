@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.style import Style
 from textual.binding import Binding
 from textual.content import Content
-from textual.widget import Widget
+from textual.strip import Strip
 
 from rdmalab.shell.show import render
 from rdmalab.shell.styled_text import text_of
 from rdmalab.tui.content import click, linked
 from rdmalab.tui.finding import Ask, following, rows_with
+from rdmalab.tui.layouts import Fitted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from textual import events
     from textual.binding import BindingType
+    from textual.geometry import Region
     from textual.screen import Screen
 
     from rdmalab.tui.world_view import WorldView
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _WIDTH = 100  # columns of a pane as text
 
 
-class Pane(Widget, can_focus=True, inherit_bindings=False):
+class Pane(Fitted, can_focus=True, inherit_bindings=False):
     """Base of all panes, whatever widget they are.
 
     view: the world. twin: the command that prints the same rows.
@@ -127,21 +128,25 @@ class Pane(Widget, can_focus=True, inherit_bindings=False):
             with self.view.frame():
                 self.read_rows()
         except Exception as bug:  # (no pane may end a session)
-            if (tell := getattr(self.app, "tell_bug", None)) is None:
+            if not self._is_told(bug):
                 raise
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The rows of the pane; empty ones if it fails."""
+        try:
+            return super().render_lines(crop)
+        except Exception as bug:  # (Textual would end the app)
+            if not self._is_told(bug):
+                raise
+            return [Strip.blank(crop.width)] * crop.height
+
+    def _is_told(self, bug: Exception) -> bool:
+        """Report a bug of the pane; False in an app that takes no reports."""
+        if (tell := getattr(self.app, "tell_bug", None)) is not None:
             tell(bug)
+        return tell is not None
 
-    def on_key(self, event: events.Key) -> None:
-        """A letter that means nothing here begins a command, as on a page; no digit begins one."""
-        begin = getattr(self.app, "begin_line", None)
-        begins = event.is_printable and event.key != "space" and not event.key.isdigit()
-        is_free = begins and event.key not in self.screen.active_bindings
-        if begin is not None and is_free and not self.is_typing:
-            event.stop()
-            event.prevent_default()
-            begin(event.key, event.character)
-
-    def on_resize(self, _event: events.Resize) -> None:
+    def fit(self) -> None:
         """Choose the rows for the new size."""
         self.read_if_seen()
 

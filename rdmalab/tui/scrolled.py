@@ -13,6 +13,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.visual import Visual
 
+from rdmalab.tui.layouts import Fitted
 from rdmalab.tui.pane import Pane
 
 if TYPE_CHECKING:
@@ -24,10 +25,20 @@ if TYPE_CHECKING:
 _BAR = "▌"
 
 
-class LineView(ScrollView):
-    """Rows that are drawn one by one; they can be selected."""
+class LineView(Fitted, ScrollView):
+    """Rows that are drawn one by one; they can be selected. No scrollbar is shown."""
 
+    DEFAULT_CSS = "LineView { overflow: hidden; }"
     virtual_size = Reactive(Size(0, 0))  # Textual's own lays the whole screen out for each line
+
+    @property
+    def allow_vertical_scroll(self) -> bool:
+        """True: without a scrollbar Textual permits none.
+
+        One of no width has no place on the screen: with each scroll it asked to be drawn, and all
+        places were computed again.
+        """
+        return True
 
     def selected(self, strip: Strip, y: int) -> Strip:
         """Row `y`, with its selected part reversed."""
@@ -45,7 +56,6 @@ class Scrolled(Pane, LineView, can_focus=True, inherit_bindings=False):
     ALLOW_MAXIMIZE = True
     COMPONENT_CLASSES: ClassVar[set[str]] = {"scrolled--marked"}
     DEFAULT_CSS = """
-    Scrolled { overflow-x: hidden; scrollbar-size: 0 0; }
     Scrolled > .scrolled--marked { background: $panel; color: $busy; }
     """
 
@@ -113,7 +123,7 @@ class Scrolled(Pane, LineView, can_focus=True, inherit_bindings=False):
 
     def go_to(self, number: int) -> None:
         """Scroll so that a line is the first one seen."""
-        self.scroll_to(y=max(0, number), animate=False, force=True, immediate=True)
+        self.scroll_to(y=max(0, number), animate=False, immediate=True)
 
     def show_lines(self, start: int, stop: int) -> None:
         """Scroll only if one of these lines is not seen."""

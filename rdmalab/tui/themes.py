@@ -31,6 +31,7 @@ def _roles(tones: Mapping[str, str], on: str, panel: str, edge: str) -> dict[str
         "border-blurred": edge, "block-cursor-background": tones[Tone.BUSY],
         "block-cursor-foreground": on, "block-cursor-text-style": "bold",
         "block-cursor-blurred-background": panel, "scrollbar": tones[Tone.DIM],
+        "link-color": tones[Tone.EVENT],
     }  # fmt: skip
 
 

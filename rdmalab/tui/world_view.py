@@ -10,6 +10,7 @@ from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.line import parse
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.interruption import stoppable
+from rdmalab.tui.wire_rows import WireRows
 from rdmalab.workbench.show import View
 from rdmalab.world.relations import exists, peer_thing
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rdmalab.doctor.report.report import Report
     from rdmalab.session.session import Session
     from rdmalab.tui.app_model import AppModel
+    from rdmalab.views.ladder import MarkerRow, PacketRow
 
 
 T = TypeVar("T")
@@ -51,6 +53,7 @@ class WorldView:
         self._seen: dict[object, object] | None = None  # None: outside a frame
         self._results: tuple[object, dict[object, object]] = (None, {})  # and of which state
         self._choice: tuple[Thing, Session, int] | None = None
+        self._wire = WireRows(REACH)
 
     @property
     def session(self) -> Session:
@@ -103,12 +106,29 @@ class WorldView:
         world, names = self.session.world, self.session.names
         return self._once((question, *arguments), lambda: question(world, names, *arguments))
 
-    def _once(self, key: object, evaluate: Callable[[], T]) -> T:
-        """Evaluated once a state, and with recent records only, to avoid replays of the past."""
+    @property
+    def is_asked(self) -> bool:
+        """Whether a lesson waits for an answer: then nothing is shown that would give it away."""
+        walk = self.model.walk
+        if walk is None or self.model.is_in_past:
+            return False
+        from rdmalab.scenario.reading import open_letters  # with pydantic, half of the start
+
+        return bool(open_letters(walk))
+
+    def wire(self, last: int) -> list[PacketRow | MarkerRow]:
+        """The newest `last` packets and timers that happened, oldest first."""
+        return self._once(("wire", last), lambda: self._wire.newest(self.session, last), reach=0)
+
+    def _once(self, key: object, evaluate: Callable[[], T], *, reach: int = REACH) -> T:
+        """Evaluated once a state, and with recent records only, to avoid replays of the past.
+
+        reach: records that are looked back; 0 for what knows itself how far to look.
+        """
         if self._seen is not None and key in self._seen:
             return cast("T", self._seen[key])
         trace = self.session.world.trace
-        trace.reach = REACH
+        trace.reach = reach
         try:
             found = evaluate()
         finally:

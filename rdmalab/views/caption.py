@@ -36,6 +36,21 @@ def caption(world: World, names: Names, event: int) -> Caption:
     return Caption(meaning, text[0].upper() + text[1:])
 
 
+def last_act(world: World, event: int) -> int:
+    """The newest event up to this one that was no query; -1: before the first event."""
+    records = world.trace.records
+    while event >= 0 and _is_query([records[number] for number in records.span(event)]):
+        event -= 1
+    return event
+
+
+def _is_query(records: list[Record]) -> bool:
+    """Whether an event was a call that only reads, answered or refused."""
+    verbs = [rec.verb_of(record) for record in records if kind_of(record) is Kind.CALLED]
+    is_call = all(kind_of(record) in (Kind.CALLED, Kind.REFUSED) for record in records)
+    return is_call and bool(verbs) and verbs[0].startswith("query_")
+
+
 def meaning_of(record: Record) -> Meaning:
     """Meaning of a record: a failure, a refusal, a loss, a wait, success, …"""
     meaning = _MEANINGS[kind_of(record)]

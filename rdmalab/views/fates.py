@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum, auto
 from typing import NamedTuple
 
-from rdmalab.command import Noun
+from rdmalab.command import Noun, Thing
 from rdmalab.hca import dma
+from rdmalab.hca.objects import KeyTarget, MemoryRegion
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.responder.checks import rights_for
 from rdmalab.session.interruption import check
@@ -17,6 +18,7 @@ from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt
 from rdmalab.views.key_denials import Denial, denial_text
+from rdmalab.views.record_text import thing_of
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
 from rdmalab.world.event_queue import Door
@@ -144,7 +146,6 @@ def completions_of(records: Records, first: int) -> tuple[list[str], list[str]]:
 
 # --------------------------------------------------------------------------- keys
 _GONE = (Kind.DESTROYED, Kind.REREGISTERED, Kind.WINDOW_INVALIDATED)
-_CHANGED = (*_GONE, Kind.CREATED, Kind.WINDOW_BOUND)
 
 
 def key_refusal(world: World, names: Names, number: int) -> str:
@@ -162,17 +163,25 @@ def key_refusal(world: World, names: Names, number: int) -> str:
     length = getattr(header, "dma_length", ATOMIC_BYTES)
     rights = rights_for(packet, OPCODES[packet.opcode].op)
     why = dma.locate(hca.rkeys, header.rkey, qp, rights, header.va, length)
-    changes = _GONE if why is dma.Denied.KEY else _CHANGED
-    later = (records[n] for n in range(number + 1, len(records)))
-    if isinstance(why, int) or any(_is_change(each, hca.node, changes) for each in later):
+    if isinstance(why, int):
         return ""
     denial = Denial(hca.node, why, header.rkey, header.va, length, rights)
+    later = (records[n] for n in range(number + 1, len(records)))
+    if any(_is_change(each, hca.node, denial.opened(hca)) for each in later):
+        return ""
     return denial_text(hca, names, denial, qp)
 
 
-def _is_change(record: Record, node: str, kinds: Sequence[Kind]) -> bool:
+def _is_change(record: Record, node: str, opened: KeyTarget | None) -> bool:
+    """Whether a record may have changed what a key of the node opens: now `opened`, or nothing."""
     check()
-    return kind_of(record) in kinds and node_of(record) == node
+    kind = kind_of(record)
+    if node_of(record) != node:
+        return False
+    if kind is Kind.CREATED:
+        number = opened.number if isinstance(opened, MemoryRegion) else None
+        return number is not None and thing_of(record) == Thing(Noun.MR, node, number)
+    return kind in _GONE or (kind is Kind.WINDOW_BOUND and opened is not None)
 
 
 # --------------------------------------------------------------------------- sent again

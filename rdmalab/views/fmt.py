@@ -192,8 +192,11 @@ def wr(wr_id: int) -> str:
 
 
 def work_name(queue: str, wr_id: int, *, is_send: bool) -> str:
-    """`A.qp0.recv_wr[7]`: a work request of a queue of this name, as `why` takes it."""
-    return f"{queue}.{'wr' if is_send else 'recv_wr'}[{wr_id}]"
+    """`A.qp0.recv_wr[7]`: a work request of a queue of this name, as `why` takes it.
+
+    A large wr_id, which is a pointer in most programs, is written as `wr` writes it.
+    """
+    return f"{queue}.{'wr' if is_send else 'recv_wr'}[{number(wr_id)}]"
 
 
 def send_wqe(wqe: SendWqe) -> str:

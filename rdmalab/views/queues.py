@@ -17,7 +17,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import RNR_NS, answer_ns
 from rdmalab.views import fmt
 from rdmalab.views.columns import same_fields
-from rdmalab.views.wqes import RegionRow, region_row
+from rdmalab.views.wqes import RegionRow, ends, region_row
 from rdmalab.wire.packet import LidFlow, gid_text
 from rdmalab.world.relations import exists, peer_node, peer_thing
 from rdmalab.world.world import World
@@ -166,12 +166,12 @@ _FACTS: dict[str, Callable[[_Seen], Any]] = {
     "srq": lambda it: it.part(Noun.SRQ, it.qp.srq),
     "xrcd": lambda it: it.part(Noun.XRCD, it.qp.xrcd),
     "rq_empty": lambda it: _is_rq_empty(it.qp),
-    "cap": lambda it: CapRow(**dataclasses.asdict(it.qp.told_cap)),
+    "cap": lambda it: CapRow(**dataclasses.asdict(it.qp.reported_cap)),
     "peer": lambda it: _peer(it.world, it.names, it.qp),
     "dest_node": lambda it: peer_node(it.world, it.qp) if _path(it.qp) else "",
     "dest_qp_num": lambda it: path.dest_qpn if (path := _path(it.qp)) else 0,
-    "sq": lambda it: sq_row(it.hca, it.qp, it.name),
-    "rq": lambda it: rq_row(it.hca, it.qp, it.name),
+    "sq": lambda it: sq_row(it.world, it.qp, it.name),
+    "rq": lambda it: rq_row(it.world, it.qp, it.name),
     "sq_psn": lambda it: it.qp.sq.next_psn,
     "next_psn": lambda it: it.qp.req.psn,
     "unacked_psn": lambda it: it.qp.comp.psn,
@@ -235,7 +235,7 @@ def _ack_due(qp: QueuePair) -> int | None:
     return qp.timer.at_ns if qp.comp.rnr_until_ns is None else None
 
 
-def sq_row(hca: "Hca", qp: QueuePair, name: str) -> QueueRow:
+def sq_row(world: World, qp: QueuePair, name: str) -> QueueRow:
     """The send queue in numbers. name: of the queue pair."""
     sq, done = qp.sq, qp.comp.serial
     begun = max(done, qp.req.started)  # a flush completes what was never begun
@@ -249,24 +249,19 @@ def sq_row(hca: "Hca", qp: QueuePair, name: str) -> QueueRow:
         waiting=sq.posted - begun + len(sq.early),
         on_wire=begun - done,
         acked=done - sq.freed,
-        failed=_failed(hca, qp, qp.send_cq, sq.freed, is_send=True),
+        failed=_failed(ends(world, qp, qp.send_cq, is_send=True), sq.freed),
     )
 
 
-def _failed(hca: "Hca", qp: QueuePair, cq: int, oldest: int, *, is_send: bool) -> int:
-    """Number of requests in the slots of a queue with an error CQE that waits to be polled.
+def _failed(ended: dict[int, WCStatus], oldest: int) -> int:
+    """Number of requests in the slots of a queue that ended with an error which no poll returned.
 
     oldest: the serial of the first slot; an older CQE is of the time before a reset.
     """
-    found = hca.cqs.items.get(cq)
-    return sum(
-        cqe.status != WCStatus.SUCCESS
-        for cqe in (found.cqes if found is not None else ())
-        if cqe.is_send is is_send and cqe.qp_num == qp.number and cqe.serial >= oldest
-    )
+    return sum(status != WCStatus.SUCCESS for serial, status in ended.items() if serial >= oldest)
 
 
-def rq_row(hca: "Hca", qp: QueuePair, name: str) -> QueueRow:
+def rq_row(world: World, qp: QueuePair, name: str) -> QueueRow:
     """The receive queue in numbers. name: of the queue pair."""
     rq = qp.rq
     used, waiting, in_use = rq.used, len(rq.wqes), int(qp.resp.recv is not None)
@@ -280,7 +275,7 @@ def rq_row(hca: "Hca", qp: QueuePair, name: str) -> QueueRow:
         waiting=waiting,
         on_wire=in_use,
         acked=used - waiting - in_use,
-        failed=_failed(hca, qp, qp.recv_cq, rq.freed, is_send=False),
+        failed=_failed(ends(world, qp, qp.recv_cq, is_send=False), rq.freed),
     )
 
 

@@ -183,6 +183,8 @@ SAYINGS: dict[str, Callable[[RecordContext, Any], str]] = {
     "status": lambda _m, v: fmt.member(v, WCStatus),
     "queue": lambda _m, v: _QUEUES.get(v, str(v)),
     "count": _plain,
+    "slots": lambda _m, v: fmt.count(v, "slot"),
+    "requests": lambda _m, v: fmt.count(v, "work request"),
     "packet": _packet,
     "reason": lambda _m, v: fmt.reason(str(v)),
     "frame": lambda _m, v: f"{len(v)} bytes",

@@ -100,7 +100,7 @@ def _of_reset(world: World, thing: Thing, taken: MoveRow | None) -> str:
         if taken is None or rec.event_of(record) < taken.event:
             break
         if object_of(record) == thing.number and node_of(record) == thing.node:
-            count += rec.slots_of(record)
+            count += rec.requests_of(record)
     text = f"; {fmt.count(count, 'work request')} discarded without completions"
     return empty + text * bool(count)
 

@@ -1,10 +1,21 @@
 """A sentence for every record, and one for every event."""
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from rdmalab.session.names import Names
-from rdmalab.spec.records import KINDS, Kind, errno_of, event_of, reason_of
+from rdmalab.spec.records import (
+    KINDS,
+    Kind,
+    at_ns_of,
+    errno_of,
+    event_of,
+    kind_of,
+    line_number_of,
+    line_of,
+    reason_of,
+)
 from rdmalab.views import fmt, record_text
 from rdmalab.views.columns import Col, Meaning, describe
 from rdmalab.world.world import World
@@ -38,6 +49,35 @@ class EventRow:
     at_ns: int | None
     text: str
     rows: list[StoryRow] = field(default_factory=list)
+
+    @property
+    def last(self) -> int:
+        """The last event that the row shows, which is its only one."""
+        return self.event
+
+
+@dataclass(slots=True)
+class RepeatRow:
+    """Events in a row in which programs ran lines, such as polls, that changed nothing.
+
+    event, last: the first and the last of them. runs: how often each line ran, by program and line.
+    """
+
+    event: int
+    last: int
+    at_ns: int
+    runs: Counter[tuple[str, int, str]] = field(default_factory=Counter)
+
+    @property
+    def text(self) -> str:
+        """`A.tx line 3: poll A.cq0 ×45,000, to ev 45019`."""
+        lines = [f"{name} line {number}: {line}{f' ×{many:,}' if many > 1 else ''}"
+                 for (name, number, line), many in self.runs.items()]  # fmt: skip
+        return "; ".join(lines) + (f", to ev {self.last}" if self.last > self.event else "")
+
+    def takes(self, ran: tuple[str, int, str]) -> bool:
+        """Whether a line that ran next belongs to the row: it did before, or its program is new."""
+        return ran in self.runs or ran[0] not in {name for name, _, _ in self.runs}
 
 
 describe(
@@ -118,6 +158,39 @@ def _shortened(world: World, rows: list[StoryRow], row: StoryRow) -> StoryRow:
 def event_rows(world: World, names: Names, first: int, last: int) -> list[EventRow]:
     """Events first..last, the quiet ones included."""
     return [event_row(world, names, event) for event in range(first, last + 1)]
+
+
+def opening_rows(
+    world: World, names: Names, events: range, most: int
+) -> list[EventRow | RepeatRow]:
+    """The first `most` rows of these events: polls in vain that follow each other have one row."""
+    found: list[EventRow | RepeatRow] = []
+    for event in events:
+        before = found[-1] if found else None
+        ran = _ran_in_vain(world, names, event)
+        if ran is not None and isinstance(before, RepeatRow) and before.takes(ran):
+            before.last = event
+            before.runs[ran] += 1
+        elif len(found) == most:
+            break
+        elif ran is not None:
+            at_ns = at_ns_of(world.trace.records[world.trace.records.span(event).start])
+            found.append(RepeatRow(event, event, at_ns, Counter([ran])))
+        else:
+            found.append(event_row(world, names, event))
+    return found
+
+
+def _ran_in_vain(world: World, names: Names, event: int) -> tuple[str, int, str] | None:
+    """Program, line number and line of an event that is no more than its run; else None."""
+    records = world.trace.records
+    span = records.span(event)
+    here = records[span.start : span.stop]
+    ran = [record for record in here if kind_of(record) is Kind.PROGRAM_RAN]
+    others = [record for record in here if kind_of(record) is not Kind.PROGRAM_RAN]
+    if len(ran) != 1 or any(kind_of(r) is not Kind.CALLED or errno_of(r) for r in others):
+        return None
+    return record_text.subject(names, ran[0]), line_number_of(ran[0]), line_of(ran[0])
 
 
 def _count_text(rows: list[StoryRow]) -> str:

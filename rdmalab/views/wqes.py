@@ -1,14 +1,18 @@
 """Work requests on their queues: the progress of each, and what it waits for."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum, auto
+from itertools import islice
 from typing import Annotated
 
 from rdmalab.command import Thing
 from rdmalab.hca import requester
+from rdmalab.hca.cq import CompletionQueue
+from rdmalab.hca.psn import diff
 from rdmalab.hca.qp import Extended, QueuePair
-from rdmalab.hca.wr import SendWqe, SendWR
-from rdmalab.spec.records import Kind, recv_wqe_of, send_wqe_of
+from rdmalab.hca.wr import Cqe, SendWqe, SendWR
+from rdmalab.spec.records import Kind, cqe_of, place_of, recv_wqe_of, send_wqe_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, SendOps, WROpcode, is_local
 from rdmalab.views import fmt, record_text
@@ -75,8 +79,8 @@ class WqeRow:
     status: Annotated[Progress, "its progress"]
     reason: Annotated[str, "what it waits for: state, fence, rd-atomic, window, rnr"]
     wc_status: Annotated[WCStatus | None, "how it ended, while its completion is not polled"]
-    first_psn: Annotated[int | None, "the first PSN it uses"]
-    last_psn: Annotated[int | None, "the last PSN it uses"]
+    first_psn: Annotated[int | None, "the first PSN it uses; nothing if it was never sent"]
+    last_psn: Annotated[int | None, "the last PSN it uses; nothing if it was never sent"]
     answered: Annotated[bool, "whether the peer acknowledges it; else it is done when sent"]
 
     @property
@@ -182,16 +186,34 @@ describe(
 def wqe_rows(world: World, thing: Thing) -> list[WqeRow]:
     """Requests that hold a slot of the send queue, oldest first."""
     qp = world.find(thing, QueuePair)
-    ended = _ended(world, qp)
+    ended = ends(world, qp, qp.send_cq, is_send=True)
     rows = [_wqe_row(qp, wqe, ended.get(wqe.serial)) for wqe in qp.sq.wqes.values()]
     return rows + [_early_row(qp, index, wr) for index, wr in enumerate(qp.sq.early)]
 
 
-def _ended(world: World, qp: QueuePair) -> dict[int, WCStatus]:
-    """Statuses of the sends whose completions wait to be polled, by serial."""
-    cq = world.nodes[qp.node].cqs.items.get(qp.send_cq)
-    cqes = cq.cqes if cq is not None else ()
-    return {c.serial: c.status for c in cqes if c.is_send and c.qp_num == qp.number}
+def ends(world: World, qp: QueuePair, cqn: int, *, is_send: bool) -> dict[int, WCStatus]:
+    """Statuses of requests whose CQEs no poll has returned, by serial: of sends, or of receives.
+
+    cqn: the CQ on which they complete. A CQE that an overrun has lost is no longer there, and its
+    request has ended with its status all the same.
+    """
+    cq = world.nodes[qp.node].cqs.items.get(cqn)
+    if cq is None:
+        return {}
+    may_look = not world.trace.shut  # a program of the lab cannot look into the log
+    cqes = [*_lost(world, cq), *cq.cqes] if cq.lost and may_look else cq.cqes
+    return {
+        cqe.serial: WCStatus(cqe.status)
+        for cqe in cqes
+        if cqe.is_send is is_send and cqe.qp_num == qp.number
+    }
+
+
+def _lost(world: World, cq: CompletionQueue) -> Iterator[Cqe]:
+    """The CQEs for which a CQ had no room."""
+    overruns = world.trace.records.of_kind(Kind.CQ_OVERRUN)
+    here = (cqe_of(each.record) for each in overruns if place_of(each.record) == cq.thing[1:])
+    return islice(here, cq.lost)  # no record is read in vain
 
 
 def _wqe_row(qp: QueuePair, wqe: SendWqe, ended: WCStatus | None) -> WqeRow:
@@ -199,6 +221,8 @@ def _wqe_row(qp: QueuePair, wqe: SendWqe, ended: WCStatus | None) -> WqeRow:
     if status is Progress.FAILED and ended is None:
         ended = WCStatus(qp.req.failed or 0)
     has_psn = qp.transport.service is not None and not is_local(wqe.wr.opcode)
+    if status is Progress.FAILED and qp.req.serial <= wqe.serial:  # not all of it has left
+        has_psn = has_psn and diff(wqe.first_psn, qp.req.sent) < 0
     return WqeRow(
         serial=wqe.serial,
         wr_id=wqe.wr.wr_id,

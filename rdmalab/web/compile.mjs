@@ -83,7 +83,10 @@ def main() -> None:
     """Write boot.zip and lab.bin."""
     stdlib = folder("stdlib")
     boot = {name: octets for name, octets in stdlib.items() if is_boot(name)}
-    rest = {name: octets for name, octets in stdlib.items() if name not in boot}
+    rest = {
+        name: octets for name, octets in stdlib.items()
+        if name not in boot and not name.startswith("encodings/")
+    }
     (WORK / "boot.zip").write_bytes(archive(boot, zipfile.ZIP_DEFLATED))
     packages = archive(rest | folder("packages"), zipfile.ZIP_STORED)
     files = {"packages.zip": packages} | folder("files")

@@ -128,7 +128,7 @@ const receive = {
   marks: ({ content }) => Object.assign(marks, { worker: content }),
   measured: ({ content }) => (page.measured = content),
   end({ content }) {
-    if (content === "0") over("The session has ended", "Its lines are kept in this browser: continue restores them, after the sessions that were interrupted.");
+    if (content === "0") over("The session has ended", "Its lines are kept in this browser: continue restores them.");
     else receive.crash({ content: `exit code ${content}` });
   },
   crash: ({ content }) =>

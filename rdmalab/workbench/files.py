@@ -53,7 +53,7 @@ class Next:
 
 @dataclass(slots=True)
 class Continue:
-    """Request: restore the session of an earlier process."""
+    """Request: restore the session of an earlier process. number: 0: the first, if none is open."""
 
     number: int
 
@@ -142,11 +142,14 @@ def next_(session: Session) -> Next:
 
 
 @command(Facts(touches_files=True, recovery=Recovery.NEW_RECORDING))
-def continue_(session: Session, number: Annotated[int, Range(1)] = 1) -> Continue:
-    """Restore a session that ended by a crash or a closed terminal.
+def continue_(session: Session, number: Annotated[int, Range(0)] = 0) -> Continue:
+    """Restore an earlier session: the one just left, or one that a crash has ended.
 
     Its lines run again in a new world, up to the last reply that was printed. Of several sessions
-    1 is the newest interrupted one; sessions closed with quit or new come after those.
+    1 is the one that was used last, 2 the one before it.
+
+    Without a number it is refused where you have typed commands: the debugger's `continue` is `run`
+    here. `continue 1` closes this session, as `new` does, and restores that one.
 
     Example: continue
     """

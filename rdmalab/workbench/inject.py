@@ -113,9 +113,9 @@ def _changed(frame: bytes, changes: Changes, layer: LinkLayer) -> bytes:
     if given:
         frame = encode(replace(_read(frame, layer, next(iter(given))), **given))
     if place:
-        harmed = bytearray(frame)
-        harmed[place["byte"] % len(harmed)] ^= 1 << place["bit"]
-        frame = bytes(harmed)
+        corrupted = bytearray(frame)
+        corrupted[place["byte"] % len(corrupted)] ^= 1 << place["bit"]
+        frame = bytes(corrupted)
     return frame
 
 

@@ -143,9 +143,10 @@ def answer(session: Session, task_id: str, text: Annotated[str, PROSE] = "") -> 
 def submit(session: Session, file: str = "") -> Submit:
     """Write what you have done in this lab to a file, or print it as one word to be pasted.
 
-    It holds your lines, answers and hints. Nothing is sent anywhere.
+    It holds your lines, answers and hints. Nothing is sent anywhere. Without a roster the grader
+    takes the name of the file for the student: submit s4711.yaml for student=s4711.
 
-    Example: submit work.yaml
+    Example: submit s4711.yaml
     """
     del session
     return Submit(file)

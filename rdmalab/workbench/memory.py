@@ -15,6 +15,7 @@ Bytes_ = Annotated[Region, Noun.MR]
 _MOST = 1 << 24
 _MOST_MAPPED = 1 << 31  # as the longest MR
 _END = 1 << 64
+_MOST_BITS = 64  # of a number that is to be written
 _LINE = 64  # what hexdump shows of a buffer when no range is given
 
 
@@ -51,7 +52,7 @@ def write(world: World, where: Bytes_, text: str) -> None:
     """Write text into a buffer, as the application would; its length must equal the range.
 
     Without an end, as in A.mr0[8], the range is as long as the text. \\n, \\t, \\0 and \\x41 are
-    understood inside the quotes. A number for an atomic: `fill A.mr0[0:8] 0; fill A.mr0[0:1] 41`.
+    understood inside the quotes. A number for an atomic has its lowest byte first: \\x05\\0\\0\\0….
 
     Example: write A.mr0[0:5] "hello"
     """
@@ -61,9 +62,22 @@ def write(world: World, where: Bytes_, text: str) -> None:
     if len(octets) != stop - start:
         message = f"the text has {len(octets)} bytes, the range {stop - start}"
         hint = f"end the range at {start + len(octets)}, or write {stop - start} bytes"
-        hint += f"; fill writes the number {text}" if text.isdecimal() else ""
+        if number := _as_octets(text, stop - start):
+            hint = f"for the number {text}, its lowest byte first, write {number}"
         raise NotUnderstood(message, hint=hint, argument="text")
     _put(world, where, mr.addr + start, octets)
+
+
+def _as_octets(text: str, size: int) -> str:
+    """`"\\x05\\0"`: the number in a text as so many bytes; empty if it is none, or too large."""
+    try:
+        number = int(text, 0)
+    except ValueError:
+        return ""
+    if 8 * size > _MOST_BITS or not 0 <= number < 1 << 8 * size:
+        return ""
+    octets = number.to_bytes(size, "little")
+    return '"' + "".join(f"\\x{each:02x}" if each else "\\0" for each in octets) + '"'
 
 
 @command(SCRIPTABLE)

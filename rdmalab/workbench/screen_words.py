@@ -69,7 +69,7 @@ def pane(session: Session, what: Annotated[str, OneOf(PANES)]) -> ScreenRequest:
 
 @command(_FACTS)
 def present(session: Session) -> ScreenRequest:
-    """Show only the caption, the wire and the notes, for a lecture: PgDn, PgUp, Esc.
+    """Show only the caption, the nodes, the wire and the notes, for a lecture: PgDn, PgUp, Esc.
 
     Example: present
     """

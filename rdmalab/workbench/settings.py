@@ -146,7 +146,10 @@ def choose(name: str, text: str) -> None:
 
 
 def write(name: str, text: str) -> str:
-    """Write a setting to the file, which keeps its other lines; returns the file's name."""
+    """Write a setting to the file, which keeps its other lines; returns the file's name.
+
+    It replaces what an option of the command line has chosen before.
+    """
     value, path = value_of(name, text), settings_file()
     word = SETTINGS[name].text(value)
     line = f"{name} = {word}" if word.isdecimal() else f'{name} = "{word}"'
@@ -161,6 +164,7 @@ def write(name: str, text: str) -> str:
         disk.write(path, new.encode(), lambda _octets: True)
     except (OSError, UnicodeDecodeError) as why:
         raise WrongSetting(f"{path} cannot be written: {_reason(why)}") from None
+    _options.pop(name, None)
     return str(path)
 
 

@@ -48,7 +48,7 @@ def show(
     packets and what is planned, `last` of them, filtered by opcode, from, to, psn. packet N: the
     packet of event N byte by byte. c: the last verb as a call of C; c 7: that of event 7; c A.qp0
     7: the post of its wr7. log: every record; story: one sentence an event. time: the place on this
-    branch of time. expr: the expressions of `until` and `expect`.
+    branch of time. expr: the expressions of `until` and `expect`. faults: the faults that are set.
 
     Example: show wire last=5
     """

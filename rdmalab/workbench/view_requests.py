@@ -49,6 +49,23 @@ describe(
 
 
 @dataclass(slots=True)
+class SetFault:
+    """A fault that is set. met: the packets that it has acted on."""
+
+    number: int
+    text: str
+    met: int
+
+
+describe(
+    SetFault,
+    Col("number", Meaning.NAME),
+    Col("text"),
+    Col("met", Meaning.DIM, of=lambda row: f"acted on {fmt.count(row.met, 'packet')}"),
+)
+
+
+@dataclass(slots=True)
 class JournalRow:
     """A line of the journal."""
 

@@ -20,6 +20,7 @@ from rdmalab.views import (
     programs,
     query_fields,
     queues,
+    record_text,
     srq,
     states,
     story,
@@ -34,6 +35,7 @@ from rdmalab.workbench.view_requests import (
     PANE_LINES,
     AsyncRow,
     JournalRow,
+    SetFault,
     View,
     ViewRequest,
     if_empty,
@@ -161,7 +163,10 @@ def _rq(request: ViewRequest) -> View:
     row = queues.qp_row(request.session.world, request.session.names, thing)
     title = f"{row.name} receive queue {row.rq.used}/{row.rq.capacity}"
     rows = wqes.recv_rows(request.session.world, thing)
-    hint = f"empty, so a SEND gets an RNR NAK: post_recv {row.name} sg=…"
+    if row.srq:  # post_recv on this queue pair is refused
+        hint = f"it takes its receives from {row.srq}: show srq, post_srq_recv {row.srq} sg=…"
+    else:
+        hint = f"empty, so a SEND gets an RNR NAK: post_recv {row.name} sg=…"
     return View(title, [row.rq, *rows], if_empty(rows, hint))
 
 
@@ -301,6 +306,15 @@ def _link(request: ViewRequest) -> View:
     return View("link", [ports.link_row(world, request.session.names), *rows])
 
 
+def _faults(request: ViewRequest) -> View:
+    names = request.session.names
+    found = [
+        SetFault(each.number, record_text.fault_words(names, each), each.match.met)
+        for each in request.session.world.network.cable.faults
+    ]
+    return View("faults", found, if_empty(found, "no faults: fault drop A->B nth=1 sets one"))
+
+
 def _nodes(request: ViewRequest) -> list[str]:
     return [request.thing.node] if request.thing else list(request.session.world.nodes)
 
@@ -345,6 +359,7 @@ VIEWS: dict[str, Callable[[ViewRequest], View]] = {
     "packet": _packet,
     "counters": _counters,
     "link": _link,
+    "faults": _faults,
     "port": _port,
     "device": _device,
     "agenda": _agenda,

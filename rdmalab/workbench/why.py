@@ -34,7 +34,7 @@ def why(
     at: Annotated[Moment | None, SPOKEN] = None,
     verbose: Annotated[bool, Flag("-v")] = False,
 ) -> "Report":
-    """Explain a missing or unexpected completion; without argument: all errors.
+    """Explain a missing or unexpected completion; without argument: the oldest error not repaired.
 
     Subjects: a work request by its wr_id, A.qp0.wr[7] or B.qp0.recv_wr[3], a queue pair, a queue,
     a program, bytes (B.mr0[0:64]), or an errno: the last call that returned it. The reply starts

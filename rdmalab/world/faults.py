@@ -68,6 +68,12 @@ class Match:
         self.met += 1
         return True
 
+    @property
+    def is_spent(self) -> bool:
+        """Whether no later packet can match: the nth one has passed, or `count` of them have."""
+        has_passed = self.nth is not None and self.every is None and self.seen >= self.nth
+        return has_passed or (self.count is not None and self.met >= self.count)
+
     def _fits(self, transit: Transit) -> bool:
         packet = transit.packet
         if self.source not in ("", transit.source) or self.target not in ("", transit.target):
@@ -169,11 +175,11 @@ class Corrupt(_OneByOne):
 
     def apply(self, transit: Transit) -> None:
         """Flip one bit of the frame."""
-        harmed = bytearray(transit.octets)
+        corrupted = bytearray(transit.octets)
         # A packet with a wrong ICRC is dropped without a NAK (measured). TOS, TTL, checksums, FECN
         # and BECN are not in the ICRC (transport.md 3): such a packet is accepted.
-        harmed[self.byte % len(harmed)] ^= 1 << self.bit
-        transit.frame, transit.corrupted = bytes(harmed), True
+        corrupted[self.byte % len(corrupted)] ^= 1 << self.bit
+        transit.frame, transit.corrupted = bytes(corrupted), True
 
     def __str__(self) -> str:
         return f"corrupt {self.match} byte={self.byte} bit={self.bit}"

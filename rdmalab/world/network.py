@@ -1,6 +1,6 @@
 """The network: the cable between the nodes, their addresses, and the way of each packet."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from rdmalab.hca import port
 from rdmalab.hca.device import Hca
@@ -9,13 +9,56 @@ from rdmalab.spec.records import Kind
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.headers import Ethernet
 from rdmalab.wire.links import decode, is_infiniband
-from rdmalab.wire.packet import Flow, LidFlow, Packet, is_multicast
+from rdmalab.wire.packet import Flow, LidFlow, Packet, is_multicast, wire_length
 from rdmalab.wire.roce import Malformed
-from rdmalab.world.cable import LATENCY_NS, LINK_DOWN, MTU_BYTES, RATE_BPS, Cable
 from rdmalab.world.event_queue import Door, EventQueue
 from rdmalab.world.faults import Fault, TimedFault
 from rdmalab.world.trace import Trace
 from rdmalab.world.transit import HeldPacket, Injection, Transit
+
+LATENCY_NS = 1_000
+RATE_BPS = 100_000_000_000
+MTU_BYTES = 4096
+LINK_DOWN = "the link is down"
+"""The reason of a loss while the cable carries nothing."""
+_BYTE_NS = 8 * 1_000_000_000  # at one bit per second
+
+
+@dataclass(slots=True, eq=False)
+class Cable:
+    """One full-duplex link between all nodes.
+
+    latency_ns: one way. rate_bps: both ways. mtu: active_mtu of the ports, in bytes.
+    """
+
+    latency_ns: int
+    rate_bps: int
+    mtu: int
+    up: bool = True
+    faults: list[Fault] = field(default_factory=list)
+    next_fault: int = 1
+
+    def occupies_ns(self, packet: Packet) -> int:
+        """Time that the packet keeps the sending port busy, in ns."""
+        # Rounded up: a port is never free before the last bit has left.
+        return -(wire_length(packet) * -_BYTE_NS // self.rate_bps)
+
+    def frame_occupies_ns(self, frame: Frame) -> int:
+        """Time that a frame keeps the sending port busy, in ns."""
+        return -(len(frame.octets) * -_BYTE_NS // self.rate_bps)
+
+    def carry(self, transit: Transit) -> None:
+        """Apply the faults to a packet; they write their effects into `transit`."""
+        if not self.up:
+            transit.lost = LINK_DOWN
+            return
+        # Every fault counts every packet, also those that another fault takes away.
+        for fault in [fault for fault in self.faults if fault.match.hits(transit)]:
+            if fault.watches or not transit.lost:
+                fault.apply(transit)
+        for fault in self.faults if not transit.lost else ():
+            fault.passed_through(transit)
+
 
 _ARRIVAL, _HOST = Door.ARRIVAL, Door.HOST
 _ACTIVE = PortState.ACTIVE
@@ -110,11 +153,9 @@ class Network:
         arrival = transit.packet if not transit.frame else _as_read(transit)
         at_ns = transit.left_ns + transit.busy_ns + self.cable.latency_ns + transit.late_ns
         self.agenda.file(at_ns + transit.held_ns, _ARRIVAL, transit.target, arrival, transit.sent)
-        for behind_ns in transit.copies_after_ns:  # a copy of what is held is not held
-            self._log(Kind.PACKET_COPIED, transit, behind_ns)
-            self.agenda.file(
-                at_ns + behind_ns, _ARRIVAL, transit.target, arrival, self.trace.latest
-            )
+        for later_ns in transit.copies_after_ns:  # a copy of what is held is not held
+            self._log(Kind.PACKET_COPIED, transit, later_ns)
+            self.agenda.file(at_ns + later_ns, _ARRIVAL, transit.target, arrival, self.trace.latest)
         for held in transit.released:
             self._release(held, at_ns)
 

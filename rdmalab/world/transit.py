@@ -38,7 +38,8 @@ class Transit:
 
     sender: number of the QP that sent it. left_ns: when its first bit left; busy_ns: how long
     it keeps the port busy. sent: the record that sent it. What faults write here:
-    lost: why it never arrives. frame: its bytes once a fault has touched them; harmed, marked: how.
+    lost: why it never arrives. frame: its bytes once a fault has changed them; corrupted, marked:
+    how it changed them.
     late_ns: how much later than else it arrives; held_ns: how much more, unless it is released;
     held_by: numbers of the faults that hold it.
     copies_after_ns: how long after it each of its copies arrives. released: packets that were held

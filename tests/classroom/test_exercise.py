@@ -8,7 +8,8 @@ import pytest
 from rdmalab import Exercise, disk
 from rdmalab.classroom import submission
 from rdmalab.classroom.exercise import RuleBroken
-from rdmalab.classroom.lab_session import ANYONE, WrongTask, WrongWork
+from rdmalab.classroom.lab_session import WrongTask, WrongWork
+from rdmalab.classroom.owner import ANYONE
 from rdmalab.cli import main
 from rdmalab.scenario.source import FileError
 from tests.classroom.labs import FOLDER

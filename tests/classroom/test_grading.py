@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.classroom import submission
-from rdmalab.classroom.grading import Item, grades, known, row_of
+from rdmalab.classroom.grading import Item, grade_submission, grades, known, row_of
 from rdmalab.classroom.owner import given
 from rdmalab.classroom.public import digest
 from rdmalab.classroom.solution_model import Submission
@@ -40,6 +40,17 @@ def right(student: str, lab: str = TEMPLATE) -> str:
 def item(text: str, lab: str = TEMPLATE) -> Item:
     student = submission.loads(text, "w").student
     return Item(lab, "x.lab.yaml", text, f"{student}.yaml", given(student))
+
+
+def test_one_work_without_a_student_is_not_right_for_every_student() -> None:
+    """It is judged with the values that are drawn for the student that the command line names."""
+    sizes = {id_: loaded(TEMPLATE, id_).params["size"] for id_ in ("anonymous", "s1", "s2", "s3")}
+    work = right("anonymous")
+    for student in ("s1", "s2", "s3"):
+        found = grade_submission(Item(TEMPLATE, "x", work, "w.yaml", given(student)))
+        assert found.student == student
+        assert (found.score == 5) is (sizes[student] == sizes["anonymous"])
+    assert len(set(sizes.values())) > 1
 
 
 def test_what_is_known_is_not_graded_again(tmp_path: Path) -> None:

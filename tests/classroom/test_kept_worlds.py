@@ -21,7 +21,7 @@ from rdmalab.session.history import History
 from rdmalab.session.lines import replies
 from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import FOLDER, RECV, SEND, loaded, plain_lab, text_of
-from tests.each import a_tenth, each
+from tests.each import a_twentieth, each
 from tests.shell.prompts import Prompt
 
 LABS = sorted(path.name.removesuffix(".lab.yaml") for path in FOLDER.glob("*.lab.yaml"))
@@ -34,7 +34,7 @@ def graded_twice(lab: Exercise) -> None:
     assert live == lab.work.grade(replayed=True).model_dump(exclude={"moves"})
 
 
-@each("name", a_tenth(LABS))
+@each("name", a_twentieth(LABS))
 def test_the_grade_is_that_of_the_lines_played_again(name: str) -> None:
     """Of solutions that pass and that fail, with detours in time after some lines."""
     path, chance = str(FOLDER / f"{name}.lab.yaml"), random.Random(name)
@@ -55,7 +55,7 @@ def test_the_grade_is_that_of_the_lines_played_again(name: str) -> None:
         graded_twice(lab)
 
 
-@each("name", a_tenth(LABS))
+@each("name", a_twentieth(LABS))
 def test_marks_at_the_prompt_are_those_of_the_grader(name: str, tmp_path: Path) -> None:
     """Students have the file of `publish --live`; the grader has the instructor's and their file.
 

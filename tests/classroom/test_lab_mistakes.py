@@ -79,6 +79,22 @@ def test_a_key_that_is_given_twice_hides_no_other_mistake_of_its_step() -> None:
     assert "within goes with run only" in errors
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "wrong"),
+    [
+        ('"%{q}.state ==', '"%{q}.stateq ==', '%{q} has no "stateq" (did you mean state?)'),
+        ("%{q}.state == RTS", "%{q}.state == RTQ", '"RTQ" is no QP state (did you mean RTS?)'),
+        ("%{q}.peer)", "%{q}.peerq)", '%{q} has no "peerq" (did you mean peer?)'),
+        ("any(B.qp.state", "any(B.qp.stat", 'B.qp has no "stat" (did you mean state?)'),
+    ],
+)
+def test_a_goal_with_a_bound_name_is_judged_as_any(old: str, new: str, wrong: str) -> None:
+    text = next(path for path in LABS if path.name == "by-hand.lab.yaml").read_text()
+    assert text.count(old) == 1
+    text = text.replace(old, new)
+    assert found(text) == [f"{line_of(text, new)} {wrong}"]
+
+
 def test_a_lab_for_students_has_no_solutions_to_know_names_from() -> None:
     text = TEMPLATE[: TEMPLATE.index("solutions:")].replace("B.mr0[0:5] ==", "B.mine[0:5] ==")
     assert found(text) == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.classroom.owner import given, owner_of
+from rdmalab.classroom.owner import file_advice, given, owner_of
 from rdmalab.classroom.roster import roster_of
 
 ROSTER = roster_of(
@@ -51,8 +51,8 @@ def test_without_a_roster_folder_or_file_must_agree_with_the_text() -> None:
     assert not owner_of("s001/work.yaml", None).refusal("s001")
     assert owner_of("s002/s001.yaml", None).refusal("s001")
     assert owner_of("work.yaml", None).refusal("s001") == (
-        "the work names s001, and was handed in by work; a roster, or a file of that name, "
-        "confirms a student"
+        "the work names s001, and was handed in by work; a roster, a file named s001.yaml or "
+        "--student s001 confirms the student"
     )
     moodle = owner_of("Jane Doe_12345_assignsubmission_file_/s001.yaml", None)
     assert moodle.refusal("s001")
@@ -65,3 +65,14 @@ def test_the_command_line_can_name_the_student() -> None:
     assert not given("s1").refusal("S1")
     assert not given("s1").refusal("anonymous")
     assert given("s1").refusal("s2")
+
+
+def test_a_work_without_a_student_is_judged_as_that_of_its_owner() -> None:
+    assert given("s1").drawn_for("anonymous") == "s1"
+    assert given("s1").drawn_for("S1") == "S1"  # case does not change what is drawn
+    assert "--student ID judges it" in owner_of("work.yaml", None).refusal("anonymous")
+
+
+def test_a_file_that_grade_would_not_accept_gets_another_name() -> None:
+    assert file_advice("s1.yaml", "s1") == file_advice("by-hand-s1.yaml", "s1") == ""
+    assert file_advice("folder/work.yaml", "s1").startswith("name it s1.yaml")

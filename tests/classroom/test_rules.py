@@ -5,6 +5,7 @@ from rdmalab.classroom.lab_session import LabSession
 from rdmalab.classroom.model import Goal
 from rdmalab.classroom.playing import begun, play
 from rdmalab.classroom.rules import Rulebook
+from rdmalab.doctor.consultation import consult
 from rdmalab.session.lines import Reply, replies
 from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import RECV, SEND, loaded, text_of
@@ -128,3 +129,14 @@ def test_nothing_is_read_or_written(tmp_path: object) -> None:
     world = play(lab, ["save /nowhere/x", "load /etc/passwd", "quit", SEND])
     assert world.fouls == []
     assert world.session.world.event > world.start.event
+
+
+def test_fix_of_one_end_where_the_rules_lock_the_other() -> None:
+    rules = "rules: {lock: [B.qp0], forbid: [connect]}\n"
+    write = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0 flags=SIGNALED"
+    lines = [write, write, "run", "modify_qp A.qp0 state=RESET", "to_rts A.qp0 B.qp0", write, "run"]
+    report = consult(play(loaded(text_of(TASK, rules)), lines).session)
+    assert report.slug == "local-recovery-one-side"
+    assert report.remedy is not None
+    assert report.remedy.works
+    assert not any(line.startswith("modify_qp B.qp0") for line in report.remedy.cure.lines)

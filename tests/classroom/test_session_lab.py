@@ -100,6 +100,24 @@ def test_goals_are_completions_bytes_states_and_refusals() -> None:
     assert "refused" in tasks["a full queue and a fault"]
 
 
+def test_equal_bytes_at_two_places_are_two_goals() -> None:
+    """Else a WRITE to any address would pass."""
+    text = """
+        use rc_pair
+        write A.mr0[0:15] "a lecture here!"
+        post_recv B.qp0 sg=B.mr0[100:200]
+        post_send A.qp0 opcode=SEND sg=A.mr0[0:15] flags=SIGNALED
+        run 1ms
+        post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:15] remote=B.mr0[512:527] flags=SIGNALED
+        run 1ms
+    """
+    made = loaded(lab_of(lines_of(re.sub(r"(?m)^ +", "", text).strip(), "x"), "mine"))
+    (goals,) = (task.goal for task in made.document.tasks if task.id == "bytes")
+    assert [goal.question for goal in goals or ()] == [
+        'B.mr0[100:115] == "a lecture here!"', 'B.mr0[512:527] == "a lecture here!"',
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("name", SESSIONS)
 def test_ways_without_work_get_no_more_than_a_guess_and_no_bar_allows_more(name: str) -> None:
     text = lab_of(lines_of(text_of(name), "x"), "mine")

@@ -19,6 +19,8 @@ def test_fix_sentence_of_a_shortened_request() -> None:
     lab = played("use rc_pair", _BEYOND, _GOOD, "run")
     report = why(lab, "A.qp0.wr[3]")
     assert "shortened to 2 bytes, which is what B.mr0 has there; or register more" in _fix(report)
+    unsignaled = why(played("use rc_pair", _BEYOND.removesuffix(" flags=SIGNALED"), "run"))
+    assert "shortened to 2 bytes" in _fix(unsignaled)
     for line in ("apply A.qp0.wr[3]", "run"):
         lab.do(line)
     assert lab.look("A.cq0.total(wr_id=3, status=SUCCESS)") == 1

@@ -3,8 +3,10 @@
 import pytest
 
 from rdmalab.doctor.consultation import consult
+from tests.doctor.asking import played, why
 from tests.doctor.masks import asked, together
 from tests.doctor.test_root_causes import loaded
+from tests.mistakes.fixes import carried_out
 
 # Scenarios whose cause is seen without naming a thing, the second played behind the first in the
 # same world. Two of one queue pair, of queues, of calls, of keys, of paths; roots and stations.
@@ -44,3 +46,16 @@ def test_both_are_found_in_their_order(first: str, second: str) -> None:
     report = consult(together(*scenarios))
     found = [cause.check.slug for cause in report.causes]
     assert [slug for slug in found if slug in wanted] == wanted
+
+
+def test_a_read_for_which_its_peer_lacks_the_right_and_the_depth() -> None:
+    """`rdma_accept` with responder_resources=0 leaves both out."""
+    lines = ("use rc_pair max_dest_rd_atomic=0 qp_access_flags=REMOTE_WRITE",
+             "post_send A.qp0 wr_id=1 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[0] "
+             "flags=SIGNALED", "run", "poll_cq A.cq0")  # fmt: skip
+    lab = played(*lines)
+    report = why(lab, "A.qp0.wr[1]")
+    assert "without REMOTE_READ, and its max_dest_rd_atomic is 0" in report.text
+    assert report.remedy is not None
+    assert report.remedy.works
+    assert not carried_out(lab.session, report, alone=True)

@@ -26,6 +26,34 @@ _TENFOLD_NS = 10 * 655_360_000 * 8
 BOTH = pytest.mark.parametrize("question", ["why", "why A.qp0.wr[7]"])
 
 
+_EIGHT = "post_send A.qp0 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"  # wr_id 0, as by default
+
+
+def test_a_second_request_of_one_wr_id_leaves_the_verdict_of_the_first() -> None:
+    alone = answer(played("use rc_pair", _EIGHT), "why")
+    beside = answer(played("use rc_pair", _EIGHT, _EIGHT), "why")
+    assert alone.outcome.kind is Status.PENDING
+    assert (beside.outcome.kind, beside.slug) == (alone.outcome.kind, alone.slug)
+    assert beside.remedy is None
+
+
+def test_the_end_of_an_unsignaled_send_is_one_sentence() -> None:
+    unsignaled = _EIGHT.removesuffix(" flags=SIGNALED")
+    report = answer(played("use rc_pair", "post_recv B.qp0 sg=B.mr0[0:64]", unsignaled),
+                    "why A.qp0.wr[0]")  # fmt: skip
+    assert report.outcome.sentence == (
+        "it has no completion; without another call it is carried out, unsignaled and so without"
+        " a CQE, at 2.211 us"
+    )
+
+
+def test_a_fix_is_judged_by_the_request_that_it_is_for() -> None:
+    lab = played("use rc_pair", _EIGHT, _EIGHT, "run 5ms")
+    report = answer(lab, "why")
+    assert report.remedy is not None
+    assert (report.slug, report.remedy.works) == ("rnr-infinite", True)
+
+
 @BOTH
 def test_a_timer_that_counts_down_is_no_never(question: str) -> None:
     lab = played(*_OUTAGE)

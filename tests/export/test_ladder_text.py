@@ -177,6 +177,24 @@ def test_the_bracket_of_a_timer_spans_its_wait(labs: dict[str, Lab]) -> None:
         assert column == ["╭", *"│" * (len(column) - 2), "╰"]
 
 
+@pytest.mark.parametrize("tall", [1, 2])
+def test_a_timer_that_began_above_has_no_corner_and_none_stands_below_the_drawing(
+    tall: int, labs: dict[str, Lab]
+) -> None:
+    lab = labs["rnr-wait"]
+    rows = rows_of(lab)
+    fired = next(
+        at for at, row in enumerate(rows)
+        if isinstance(row, MarkerRow) and row.kind is Kind.TIMER_FIRED
+    )  # fmt: skip
+    found = TextLadder(rows[fired:], Room(78, tall, ["A", "B"]))
+    lines = [*drawn(found)]
+    assert "╭" not in "".join(lines)
+    assert sum("╰" in line for line in lines) == 1
+    below = "".join(piece.text for piece in found.line(found.height))
+    assert "╭" not in below
+
+
 def test_a_long_wait_is_one_row_that_says_how_long(labs: dict[str, Lab]) -> None:
     for to_scale in (False, True):
         lines = [*drawn(ladder_of(labs["rnr-wait"], Sort(90, 2, to_scale=to_scale)))]

@@ -3,6 +3,7 @@
 import pytest
 
 from rdmalab.export import ladder_words as words
+from rdmalab.spec.packet_names import PACKETS
 from rdmalab.views.columns import Meaning
 from rdmalab.views.ladder import PacketRow
 from tests.export.ladder_stories import played, rows_of
@@ -74,12 +75,22 @@ def test_labels_get_shorter_and_the_longest_says_all() -> None:
         for row in packets(name):
             flat = words.flat_labels(row)
             assert flat[0].startswith(words.label(row))
-            assert str(row.label).removeprefix("RDMA_") in flat[-1]
+            assert flat[-1] == words.short_opcode(row.label)
+            assert f"psn={row.psn}" in flat[-2]
     resent = packets("rnr-wait")[2]
     assert words.flat_labels(resent)[0] == "SEND_ONLY psn=0 64 B (2nd, first at ev 15)"
     assert words.facts(resent, 40)[0] == "2nd of psn=0, first at ev 15"
     assert words.facts(resent, 20)[0] == "2nd, first at ev 15"
     assert words.facts(resent, 10)[0] == "2nd, ev 15"
+
+
+def test_no_two_packets_have_the_same_short_name() -> None:
+    # NAK stands for any of them in a filter; no packet is shown by that name.
+    short = {words.short_opcode(name): name for name in PACKETS if name != "ACKNOWLEDGE"}
+    assert len(short) == len(PACKETS) - 1
+    assert short["RESP_MIDDLE"] == "RDMA_READ_RESPONSE_MIDDLE"
+    assert short["NAK_REM_OP"] == "NAK_REMOTE_OPERATION"
+    assert short["WRITE_ONLY_IMM"] == "RDMA_WRITE_ONLY_WITH_IMMEDIATE"
 
 
 def test_parts_are_left_out_where_there_is_no_room() -> None:

@@ -164,7 +164,7 @@ def test_a_lost_frame_is_captured_with_a_comment() -> None:
 def test_a_harmed_frame_stands_in_the_place_of_the_good_one() -> None:
     lab = lab_of(RECV, "fault corrupt A->B nth=1 byte=60 bit=3", SEND, "run")
     first, again, ack = tapped(lab)
-    assert (first.harmed, again.harmed, ack.harmed) == (True, False, False)
+    assert (first.corrupted, again.corrupted, ack.corrupted) == (True, False, False)
     assert first.octets[60] == octets_of(first.packet)[60] ^ 1 << 3
     assert again.octets == octets_of(again.packet)
     assert capture(lab)[3].frame == first.octets
@@ -230,7 +230,7 @@ def test_of_several_receivers_one_harmed_copy_is_what_is_shown() -> None:
     well(lab, f"post_send A.qp0 opcode=SEND sg=A.mr0[0:8] {group}")
     well(lab, "run")
     (frame,) = tapped(lab)
-    assert frame.harmed
+    assert frame.corrupted
     assert [n for n, octet in enumerate(octets_of(frame.packet)) if octet != frame.octets[n]] == [
         70
     ]

@@ -434,3 +434,25 @@ def test_each_line_in_open_braces_is_scanned_once(line: str) -> None:
     start = time.process_time()
     assert len(commands_of("program A.x lines={\n" + line * 10_000)) == 1
     assert time.process_time() - start < 2  # it took more than 200 s
+
+
+def test_a_verb_that_is_not_emulated_is_no_misspelling() -> None:
+    with pytest.raises(NotUnderstood) as wrong:
+        read("modify_cq A.cq0 moder_cnt=4")
+    assert wrong.value.message.startswith("modify_cq is not emulated: completion events")
+    assert wrong.value.hint == "rdmalab capabilities lists what is emulated"
+
+
+def test_letters_that_begin_several_keys_list_these() -> None:
+    """The list of all keys is cut after six, before pkey_index and port_num."""
+    with pytest.raises(NotUnderstood) as wrong:
+        parse("modify_qp B.qp0 state=INIT p", LAB)
+    hint = wrong.value.hint
+    assert {"pkey_index=", "port_num="} <= set(hint.removeprefix("legal here: ").split(", "))
+    assert "attr_mask" not in hint
+
+
+def test_a_loop_under_the_name_of_another_language_is_led_to_it() -> None:
+    with pytest.raises(NotUnderstood) as wrong:
+        parse("program B.rx lines={repeat 4; stop}", LAB)
+    assert wrong.value.hint == "did you mean loop?"

@@ -250,3 +250,17 @@ def test_a_completion_and_the_mtu_are_defined_first() -> None:
 
 def test_the_region_of_a_remote_access_is_looked_for_at_the_peer() -> None:
     assert "show mr A.mr0" not in article_text("REM_ACCESS_ERR")
+
+
+def test_a_verb_that_is_not_emulated_has_its_reason_in_place_of_an_article() -> None:
+    with pytest.raises(NotUnderstood, match="not emulated: there is no memory on the device"):
+        explain("ibv_alloc_dm", WORDS)
+
+
+@pytest.mark.parametrize(
+    ("words", "title"),
+    [("states", "state machine"), ("state machine", "state machine"),
+     ("transitions", "state machine"), ("lost packet", "lost packet")],
+)  # fmt: skip
+def test_words_of_a_lecture_have_an_article(words: str, title: str) -> None:
+    assert explain(words, WORDS).title == title

@@ -59,6 +59,13 @@ LINES = [
     ("RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ROUTE_ERROR", "RDMA_CM_EVENT_ROUTE_ERROR"),
     ("Couldn't change state to RTR: Invalid argument", "modify_qp … state=RTR"),
     ("Unable to change QP state to INIT", "modify_qp … state=INIT"),
+    ("syndrome 0x81", "vendor_err"),
+    ("rnr_nak_retry_err 17", "rnr_nak_retry_err"),
+    ("link mlx5_0/1 rx_write_requests 0 out_of_buffer 3 duplicate_request 0", "out_of_buffer"),
+    ("req_cqe_error: 5", "req_cqe_error"),
+    ("np_cnp_sent rp_cnp_handled", "np_cnp_sent"),
+    ("mlx5_0: CQ overrun on CQN 0x000123", "IBV_EVENT_CQ_ERR"),
+    ("mlx4_core 0000:05:00.0: CQ access violation on CQN 000085", "IBV_EVENT_CQ_ERR"),
 ]  # fmt: skip
 
 
@@ -221,3 +228,38 @@ def test_a_mutated_log_line_is_explained_or_refused(number: int) -> None:
 def test_any_text_is_read_or_not(text: str) -> None:
     found = read(text, WORDS)
     assert found is None or explain(found.word, WORDS).title
+
+
+LOG = """\
+mlx5_core: INIT2RTR_QP(0x503) op_mod(0x0) failed, status bad parameter(0x3), syndrome (0x38e54c)
+Completion with error at client
+ Failed status 12: wr_id 0 syndrom 0x81
+NET/IB : Got completion from peer 10.5.0.34<33956> with error 5, opcode 0, len 1, vendor err 244
+scnt=128, ccnt=0
+NET/IB : Got completion from peer 10.5.0.34<33957> with error 5, opcode 0, len 1, vendor err 244
+infiniband mlx5_0: dump_cqe:272:(pid 0): dump error cqe
+00000000: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+00000010: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+00000020: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+00000030: 00 00 00 00 00 00 88 13 08 00 01 0f 00 09 ab d2
+"""
+
+
+def test_a_log_of_several_lines_names_each_subject_once() -> None:
+    page = explain(LOG, WORDS)
+    assert page.title == "4 subjects in 11 lines"
+    found = {each.heading: each.lines[0] for each in page.sections}
+    assert found == {
+        "modify_qp INIT RTR": "line 1",
+        "IBV_WC_RETRY_EXC_ERR": "line 2",
+        "IBV_WC_WR_FLUSH_ERR": "2 times, first in line 4",
+        "IBV_WC_REM_ACCESS_ERR": "line 8",
+    }
+    for line in page.see_also:
+        assert explain(line.removeprefix("explain "), WORDS).title
+
+
+def test_a_log_with_one_subject_is_its_article() -> None:
+    lines = LOG.splitlines()
+    assert explain("\n".join(lines[1:3]), WORDS).title == "IBV_WC_RETRY_EXC_ERR"
+    assert explain("\n".join(lines[6:]), WORDS).title == "IBV_WC_REM_ACCESS_ERR"

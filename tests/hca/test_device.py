@@ -151,3 +151,16 @@ def test_drops_are_counted_by_reason_and_recorded() -> None:
     assert pair.b.hca.drops == {"pkey": 2}
     assert pair.reasons(Kind.PACKET_DROPPED) == ["pkey"] * 2
     assert pair.b.qp.state is QPState.RTS
+
+
+def test_the_port_reads_memory_for_requests_and_read_responses_alone() -> None:
+    for opcode, readers in ((WRITE, {"A"}), (READ, {"A", "B"})):
+        pair = Pair()
+        pair.a.issue(opcode, 600)
+        read = set()
+        while pair.world.agenda.next_ns() is not None:
+            turns = [node for node, hca in pair.world.nodes.items() if hca.may_read_next]
+            before = len(pair.records(Kind.PACKET_SENT))
+            pair.world.step()
+            read |= {record.node for record in pair.records(Kind.PACKET_SENT)[before:]} & {*turns}
+        assert read == readers, opcode

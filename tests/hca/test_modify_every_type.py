@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-import yaml
 
 from rdmalab.command import Refused
 from rdmalab.hca import lifecycle, modify, qp_lifecycle
@@ -22,10 +21,9 @@ from rdmalab.spec.profiles import MLX5, STRICT, Profile
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.world.world import World
 from tests.pairs import image
+from tests.tables import read_table
 
-REFERENCE: dict[str, Any] = yaml.safe_load(
-    (Path(__file__).parents[1] / "data" / "qp_transitions.yaml").read_text("utf-8")
-)
+REFERENCE: dict[str, Any] = read_table(Path(__file__).parents[1] / "data" / "qp_transitions.yaml")
 BITS = [name for name in REFERENCE["meta"]["numeric"]["attr_mask_bit"] if name != "STATE"]
 FIELDS = {
     name: row["mask"]

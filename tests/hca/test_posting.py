@@ -339,3 +339,41 @@ def test_inline_copies_no_bytes_for_a_length_of_zero() -> None:
     end = Pair().a
     end.post(SendWR(SEND, 1, pieces(end, 0, 5), INLINE))
     assert end.qp.sq.wqes[0].length == 5
+
+
+def test_receive_room_is_the_number_of_receives_that_are_accepted() -> None:
+    pair = Pair(cap=SMALL)
+    hca, qp = pair.b.hca, pair.b.qp
+    room = posting.receive_room(hca, qp)
+    for wr_id in range(room):
+        posting.post_recv(hca, qp, [RecvWR(wr_id, [pair.b.sge(0, 8)])])
+    assert (room, posting.receive_room(hca, qp)) == (SMALL.max_recv_wr, 0)
+    with pytest.raises(Refused):
+        posting.post_recv(hca, qp, [RecvWR(9, [])])
+
+
+def test_receive_room_is_0_where_a_receive_is_flushed_or_refused() -> None:
+    pair = Pair(cap=SMALL)
+    pair.b.modify(qp_state=QPState.ERR)
+    assert posting.receive_room(pair.b.hca, pair.b.qp) == 0
+    pair.b.modify(qp_state=QPState.RESET)
+    assert posting.receive_room(pair.b.hca, pair.b.qp) == 0
+
+
+def test_send_room_is_the_number_of_sends_that_are_accepted() -> None:
+    pair = Pair(cap=SMALL)
+    hca, qp = pair.a.hca, pair.a.qp
+    room = posting.send_room(hca, qp)
+    assert room
+    for wr_id in range(room):
+        posting.post_send(hca, qp, [SendWR(SEND, wr_id, [pair.a.sge(0, 8)], SIGNALED)])
+    assert (room, posting.send_room(hca, qp)) == (SMALL.max_send_wr, 0)
+    with pytest.raises(Refused):
+        posting.post_send(hca, qp, [SendWR(SEND, 9, [], SIGNALED)])
+
+
+@pytest.mark.parametrize("state", [QPState.ERR, QPState.RESET])
+def test_send_room_is_none_where_a_send_is_flushed_or_refused(state: QPState) -> None:
+    pair = Pair(cap=SMALL)
+    pair.a.modify(qp_state=state)
+    assert posting.send_room(pair.a.hca, pair.a.qp) is None

@@ -441,7 +441,7 @@ def refused_capacity(profile: Profile) -> Any:
     rounding = replace(profile, rounding=Rounding.POWER, inline_bytes_per_sge=16)
     qp = Pair(profile=rounding, cap=Capacity(3, 3, 2, 2, 80)).a.qp
     assert (qp.cap.max_send_wr, qp.cap.max_recv_wr) == (4, 4)
-    return qp.told_cap.max_send_wr, qp.told_cap.max_recv_wr, qp.told_cap.max_send_sge
+    return qp.reported_cap.max_send_wr, qp.reported_cap.max_recv_wr, qp.reported_cap.max_send_sge
 
 
 def out_of_range(profile: Profile) -> Any:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.hca import polling
+from rdmalab.hca import polling, slots
 from rdmalab.spec.profiles import MLX5, RXE, Profile
 from rdmalab.spec.work import WROpcode
 from tests.pairs import Pair
@@ -47,3 +47,19 @@ def test_a_receive_frees_its_slot_when_executed_or_when_polled(
     assert pair.b.qp.rq.used == (0 if free_at_once else 1)
     pair.b.poll(pair.b.recv_cq)
     assert pair.b.qp.rq.used == 0
+
+
+@pytest.mark.parametrize("profile", [RXE, MLX5])
+def test_used_after_poll_is_what_a_poll_leaves(profile: Profile) -> None:
+    pair = Pair(profile=profile)
+    for wr_id in range(3):
+        pair.a.issue(WRITE, wr_id=wr_id)
+    pair.run()
+    queue, cq = pair.a.qp.sq, pair.a.send_cq
+    left = []
+    for cqe in list(cq.cqes):
+        expected = slots.used_after_poll(queue, cqe)
+        polling.poll(pair.a.hca, cq, 1)
+        left.append(queue.used)
+        assert expected == queue.used
+    assert left == ([0, 0, 0] if profile is RXE else [2, 1, 0])

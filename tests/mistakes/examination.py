@@ -19,7 +19,9 @@ from tests.mistakes.healthy import all_healthy
 from tests.mistakes.kinds import kinds
 from tests.mistakes.playing import Answer, Mistake, all_of, answer_of
 
-NEW_AREAS = ("after_success", "thrown_away", "event_waits", "whose", "refused", "unseen", "support")
+NEW_AREAS = (
+    "after_success", "thrown_away", "event_waits", "whose", "refused", "unseen", "support", "roots",
+)  # fmt: skip
 
 
 def drawn(seed: str, count: int, areas: Iterable[str] = ()) -> list[Mistake]:

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from rdmalab.lab import Lab
 from rdmalab.session.session import Session
 from tests.mistakes.kinds import PROFILES, Profile
+from tests.tables import read_table
 
 _TABLE = Path(__file__).parent / "well" / "sessions.yaml"
 
@@ -36,7 +36,7 @@ class Healthy(BaseModel):
 @cache
 def healthy() -> tuple[Healthy, ...]:
     """All of them."""
-    rows = yaml.safe_load(_TABLE.read_text("utf-8"))
+    rows = read_table(_TABLE)
     return tuple(map(Healthy.model_validate, rows))
 
 

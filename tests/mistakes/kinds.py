@@ -7,8 +7,9 @@ from itertools import product
 from pathlib import Path
 from typing import Literal, get_args
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from tests.tables import read_table
 
 FOLDER = Path(__file__).parent
 _EACH = re.compile(r"each (\d+): (.*)")
@@ -101,7 +102,7 @@ def typed(lines: tuple[str, ...]) -> Iterator[str]:
 @cache
 def besides() -> dict[str, Beside]:
     """The mistakes that others are combined with, by name."""
-    rows = yaml.safe_load((FOLDER / "besides.yaml").read_text("utf-8"))
+    rows = read_table(FOLDER / "besides.yaml")
     return {row.beside: row for row in map(Beside.model_validate, rows)}
 
 
@@ -117,5 +118,5 @@ def kinds() -> tuple[Kind, ...]:
 
 def _read() -> Iterator[Kind]:
     for path in sorted(set(FOLDER.glob("*.yaml")) - {FOLDER / "besides.yaml"}):
-        for row in yaml.safe_load(path.read_text("utf-8")):
+        for row in read_table(path):
             yield Kind.model_validate(row)

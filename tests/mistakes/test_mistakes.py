@@ -1,27 +1,27 @@
-"""A tenth of the mistakes, drawn by the printed seed: `why` names the root of each."""
+"""A twentieth of the mistakes, drawn by the printed seed: `why` names the root of each."""
 
 from pathlib import Path
 
 import pytest
-import yaml
 
 from rdmalab.doctor.report.brief import MOST_LINES
 from tests.doctor.tidying import destroy_all, why
-from tests.each import a_tenth, each
+from tests.each import a_twentieth, each
 from tests.mistakes.examination import NEW_AREAS
 from tests.mistakes.healthy import Healthy, all_healthy
 from tests.mistakes.kinds import Profile, kinds
 from tests.mistakes.playing import Mistake, all_of, answer_of
+from tests.tables import read_table
 
 _MOST_MISSED = 13
-MISSED = yaml.safe_load(Path(__file__).with_name("missed.txt").read_text("utf-8"))
+MISSED = read_table(Path(__file__).with_name("missed.txt"))
 
 
 def _sessions() -> list[Mistake]:
-    """Of each kind that is right everywhere a tenth of its sessions."""
+    """Of each kind that is right everywhere a twentieth of its sessions."""
     kept = [kind for kind in kinds() if kind.kind not in MISSED and not kind.python]
     found = {mistake.name: mistake for kind in kept for mistake in all_of(kind)}
-    return [found[name] for name in a_tenth(found)]
+    return [found[name] for name in a_twentieth(found)]
 
 
 @pytest.mark.parametrize("mistake", _sessions(), ids=lambda mistake: mistake.name)

@@ -13,9 +13,10 @@ from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.files import SUFFIX
-from rdmalab.scenario.loader import load
-from rdmalab.vocabulary import VOCABULARY
+from rdmalab.scenario.loader import Taught, taught
+from rdmalab.scenario.source import Source
 from tests.mutants.table import PACKAGE, Mutant, mutated
 
 REPOSITORY = PACKAGE.parent
@@ -66,13 +67,19 @@ def bound() -> dict[str, Items]:
     """statement → the items bound to it."""
     found: dict[str, Items] = {}
     for file in sorted((REPOSITORY / "scenarios").rglob(f"*{SUFFIX}")):
-        for taught in load(str(file), VOCABULARY).teaches:
-            items = found.setdefault(taught.statement, Items())
+        for binding in bindings(file):
+            items = found.setdefault(binding.statement, Items())
             items.scenarios.append(str(file.relative_to(REPOSITORY)))
     for file in sorted((REPOSITORY / "tests").rglob("test_*.py")):
         if "@covers(" in (source := file.read_text("utf-8")):
             _add_tests(found, str(file.relative_to(REPOSITORY)), ast.parse(source))
     return found
+
+
+def bindings(file: Path) -> tuple[Taught, ...]:
+    """What a scenario teaches; its commands are not read."""
+    source = Source(str(file), file.read_text("utf-8"))
+    return taught(source, yaml_tree.compose(source))
 
 
 def _add_tests(found: dict[str, Items], file: str, tree: ast.Module) -> None:

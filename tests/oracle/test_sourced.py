@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-import yaml
 
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.spec.profiles import PROFILES
 from tests.shell.prompts import Prompt
+from tests.tables import read_table
 
 
 class Probe(NamedTuple):
@@ -26,7 +26,7 @@ class Probe(NamedTuple):
 
 
 def _probes() -> Iterator[Probe]:
-    rows = yaml.safe_load(Path(__file__).with_name("sourced.yaml").read_text("utf-8"))
+    rows = read_table(Path(__file__).with_name("sourced.yaml"))
     for row in rows:
         for profile in row.pop("profiles", list(PROFILES)):
             yield Probe(**row, profile=profile)

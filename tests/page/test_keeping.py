@@ -111,6 +111,53 @@ def test_a_later_start_has_the_memory_of_the_first(site_folder: Path, profile: P
             tab.close()
 
 
+def test_without_scripts_the_page_says_what_it_needs_and_loads_nothing(
+    site_folder: Path, profile: Path
+) -> None:
+    with Site(site_folder) as site:
+        tab = ChromiumTab(profile)
+        try:
+            tab.call("Emulation.setScriptExecutionDisabled", value=True)
+            tab.open(site.address)
+            height = "document.querySelector({!r}).getBoundingClientRect().height"
+            assert tab.ask(height.format(".cannot")) > 0
+            assert tab.ask(height.format("#over")) == tab.ask(height.format("#controls")) == 0
+            assert not any(path.endswith("lab.bin") for path in site.paths)
+        finally:
+            tab.close()
+
+
+@pytest.mark.parametrize(
+    ("lacking", "named"), [("WebAssembly", "WebAssembly"), ("Worker", "workers")]
+)
+def test_a_page_that_cannot_run_the_lab_names_what_it_lacks(
+    site_folder: Path, profile: Path, lacking: str, named: str
+) -> None:
+    with Site(site_folder) as site:
+        tab = ChromiumTab(profile)
+        try:
+            source = f"delete globalThis.{lacking}"
+            tab.call("Page.addScriptToEvaluateOnNewDocument", source=source)
+            tab.open(site.address)
+            tab.wait("document.getElementById('title').textContent === 'The lab cannot run here'")
+            text = str(tab.ask("document.getElementById('text').textContent"))
+            assert text.startswith(f"This browser cannot run the lab: it has no {named}.")
+            assert not any(path.endswith("lab.bin") for path in site.paths)
+        finally:
+            tab.close()
+
+
+def test_a_page_that_is_opened_as_a_file_says_how_to_serve_it(
+    site_folder: Path, profile: Path
+) -> None:
+    tab = ChromiumTab(profile)
+    try:
+        tab.open((site_folder / "index.html").as_uri())
+        assert "python3 -m http.server" in tab.ask("document.getElementById('text').textContent")
+    finally:
+        tab.close()
+
+
 @in_chromium
 def test_two_tabs_and_a_reload(site_folder: Path, profile: Path, browser: str) -> None:
     with Site(site_folder) as site:

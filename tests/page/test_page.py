@@ -100,6 +100,25 @@ def test_a_lab_is_worked_on_submitted_and_kept(tab: LabTab) -> None:
     tab.say("lab", "by-hand")
 
 
+@in_each_browser
+def test_a_link_opens_a_lab(tab: LabTab) -> None:
+    tab.say("show pd", "A.pd0  ")
+    tab.ask("location.hash = '#lab=by-hand'")
+    tab.until("From RESET to hello")
+    tab.say("task up", "Bring a queue pair of each node to RTS")
+    tab.say("new", "is kept")
+
+
+@in_chromium
+def test_the_page_fills_the_screen_and_gives_it_back(tab: LabTab) -> None:
+    rows = tab.ask("page.terminal.rows")
+    tab.click("#full")
+    tab.wait(f"document.fullscreenElement !== null && page.terminal.rows > {rows}")
+    tab.say("show pd", "A.pd0")
+    tab.ask("(document.exitFullscreen(), 1)")  # as Esc does
+    tab.wait(f"document.fullscreenElement === null && page.terminal.rows === {rows}")
+
+
 @in_chromium
 @pytest.mark.parametrize(
     "hash",
@@ -158,6 +177,23 @@ def test_a_tablet_has_a_row_of_keys_that_a_finger_taps(tab: LabTab, site: Site) 
     for key, wanted in (("F8", "SEND_ONLY psn=0"), ("F7", "PAST")):
         tab.tap(f"#keys button:nth-child({keys.index(key) + 1})")
         tab.until(wanted)
+    tab.click("#keyboard")
+    tab.resize(1180, 760)
+
+
+@in_chromium
+def test_a_narrow_page_reaches_all_controls_and_a_message_covers_no_key(tab: LabTab) -> None:
+    tab.resize(390, 780)
+    tab.wait("document.getElementById('controls').scrollWidth > 0")
+    tab.ask("document.getElementById('controls').scrollLeft = 0")
+    left = "document.getElementById({!r}).getBoundingClientRect().left"
+    assert tab.ask(left.format("smaller")) >= tab.ask(left.format("controls"))
+    tab.click("#keyboard")
+    tab.wait("!document.getElementById('keys').hidden")
+    tab.ask("document.getElementById('notice').hidden = false")
+    edge = "document.getElementById({!r}).getBoundingClientRect().{}"
+    assert tab.ask(edge.format("notice", "bottom")) <= tab.ask(edge.format("keys", "top"))
+    tab.click("#close")
     tab.click("#keyboard")
     tab.resize(1180, 760)
 

@@ -71,6 +71,17 @@ def test_the_page_has_the_policy_and_no_address_elsewhere() -> None:
             assert not ADDRESS.findall(path.read_text("utf-8")), path.name
 
 
+def test_the_fonts_keep_each_letter_that_the_lab_prints() -> None:
+    text = (WEB / "fonts.mjs").read_text("utf-8")
+    kept = re.findall(r"\[0x([0-9a-f]+), 0x([0-9a-f]+)\]", text)
+    within = [range(int(first, 16), int(last, 16) + 1) for first, last in kept]
+    files = [*(ROOT / "rdmalab").rglob("*.py"), *(ROOT / "rdmalab").rglob("*.toml"),
+             *(ROOT / "scenarios").rglob("*.yaml")]  # fmt: skip
+    letters = set("".join(path.read_text("utf-8") for path in files)) - {"\n", "\ufeff"}
+    assert len(letters) > 150
+    assert [each for each in sorted(letters) if not any(ord(each) in some for some in within)] == []
+
+
 def test_pins_have_hashes_and_name_no_registry() -> None:
     lock = json.loads((WEB / "package-lock.json").read_text("utf-8"))
     packages = [each for name, each in lock["packages"].items() if name]

@@ -1,8 +1,9 @@
-"""Every scenario, exported as pcapng, and read by tshark and scapy."""
+"""All lessons and a tenth of `why`, exported as pcapng, and read by tshark and scapy."""
 
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +23,7 @@ from rdmalab.vocabulary import VOCABULARY
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
 from rdmalab.world.network import NEVER_LEFT
+from tests.each import a_tenth, each
 from tests.labs import RECV, SEND, lab_of
 from tests.peers.tshark import BASE, EXTENDED_FIELDS, NEW_OPS, dissected, number, with_errors
 from tests.tools import needs
@@ -32,7 +34,9 @@ if TYPE_CHECKING:
 
 _ROOT = Path(__file__).parents[2]
 _PAGES = _ROOT / "rdmalab" / "guide" / "pages"
-SCENARIOS = sorted((_ROOT / "scenarios").rglob("*.rdmalab.yaml"))
+_ALL = sorted((_ROOT / "scenarios").rglob("*.rdmalab.yaml"))
+_WHY = [path for path in _ALL if path.parent.name == "why"]  # each asks `why`, which takes longest
+SCENARIOS = [path for path in _ALL if path not in _WHY] + a_tenth(_WHY)
 
 IMMEDIATE, INVALIDATED = "infiniband.immdt", "infiniband.ieth"
 INTERFACE, DIRECTION, TIME = (
@@ -115,15 +119,12 @@ def both(
 
 
 # --------------------------------------------------------------------------- the frames
-@needs("tshark")
-def test_tshark_reads_what_the_lab_says(
-    played: list[Dissected], seen: list[dict[str, str]]
-) -> None:
-    assert sum(each.frame.harmed for each in played) >= 1
+def tshark_reads_what_the_lab_says(played: list[Dissected], seen: list[dict[str, str]]) -> None:
+    assert sum(each.frame.corrupted for each in played) >= 1
     read = [
         (answer, fields)
         for answer, fields in both(played, seen)
-        if not answer.frame.harmed and isinstance(answer.packet, Packet)
+        if not answer.frame.corrupted and isinstance(answer.packet, Packet)
     ]
     assert len(read) > 500
     compared: set[str] = set()
@@ -151,13 +152,10 @@ def _same(packet: Packet, fields: dict[str, str]) -> Iterator[str]:
         yield "ieth"
 
 
-@needs("tshark")
-def test_tshark_finds_no_error_in_what_the_lab_did_not_harm(
-    played: list[Dissected], file: Path
-) -> None:
+def tshark_finds_no_error_in_what_the_lab_did_not_harm(played: list[Dissected], file: Path) -> None:
     """What was injected may be anything."""
     odd = [played[n].frame for n in with_errors(file)]
-    assert [f for f in odd if not f.harmed and f.origin is not Origin.INJECTED] == []
+    assert [f for f in odd if not f.corrupted and f.origin is not Origin.INJECTED] == []
 
 
 @needs("tshark")
@@ -166,13 +164,12 @@ def test_tshark_finds_the_error_that_the_lab_has_made(tmp_path: Path) -> None:
     lab = lab_of(RECV, "fault corrupt A->B nth=1 byte=17", SEND, "run")
     path = tmp_path / "harmed.pcapng"
     path.write_bytes(pcapng.capture(lab.session.world, lab.session.names).octets)
-    harmed = [frame.harmed for frame in captured(lab.session.world.trace.records)]
+    harmed = [frame.corrupted for frame in captured(lab.session.world.trace.records)]
     assert with_errors(path) == [n for n, is_harmed in enumerate(harmed) if is_harmed] == [0]
 
 
 # --------------------------------------------------------------------------- what stands beside
-@needs("tshark")
-def test_each_frame_is_on_its_interface_at_its_time(
+def each_frame_is_on_its_interface_at_its_time(
     played: list[Dissected], seen: list[dict[str, str]]
 ) -> None:
     for answer, fields in both(played, seen):
@@ -186,8 +183,7 @@ def test_each_frame_is_on_its_interface_at_its_time(
             assert fields[INTERFACE] == node_of(answer.record)
 
 
-@needs("tshark")
-def test_three_nodes_are_three_interfaces(sessions: list[Session], tmp_path: Path) -> None:
+def three_nodes_are_three_interfaces(sessions: list[Session], tmp_path: Path) -> None:
     session = next(session for session in sessions if len(session.world.nodes) == 3)
     path = tmp_path / "three.pcapng"
     path.write_bytes(pcapng.capture(session.world, session.names).octets)
@@ -196,8 +192,7 @@ def test_three_nodes_are_three_interfaces(sessions: list[Session], tmp_path: Pat
     assert set(senders) == {"A", "B", "C"}
 
 
-@needs("tshark")
-def test_each_comment_names_event_queue_pair_and_request(
+def each_comment_names_event_queue_pair_and_request(
     played: list[Dissected], seen: list[dict[str, str]]
 ) -> None:
     requests = 0
@@ -214,7 +209,7 @@ def test_each_comment_names_event_queue_pair_and_request(
             assert f"{name} {fmt.send_wqe(wqe)}" in comment
             assert "(packet 1 of " in comment or "(packet " not in comment
             assert "sent again" not in comment
-        assert ("corrupted on the cable" in comment) is answer.frame.harmed
+        assert ("corrupted on the cable" in comment) is answer.frame.corrupted
         assert ("lost on the cable" in comment) is _is_lost(answer), comment
     assert requests > 250
 
@@ -238,7 +233,7 @@ def _is_lost(answer: Dissected) -> bool:
     return any(kind_of(record) is Kind.PACKET_LOST for record in following)
 
 
-def test_only_what_never_left_is_missing(sessions: list[Session], played: list[Dissected]) -> None:
+def only_what_never_left_is_missing(sessions: list[Session], played: list[Dissected]) -> None:
     for session in sessions:
         records = session.world.trace.records
         there = {each.frame.number for each in played if each.session is session}
@@ -250,22 +245,21 @@ def test_only_what_never_left_is_missing(sessions: list[Session], played: list[D
 
 
 # --------------------------------------------------------------------------- checksums
-def test_the_icrc_is_wrong_exactly_where_the_lab_harmed_a_frame(played: list[Dissected]) -> None:
+def the_icrc_is_wrong_exactly_where_the_lab_harmed_a_frame(played: list[Dissected]) -> None:
     packets = [each.frame for each in played if isinstance(each.packet, Packet)]
-    sample = [f for f in packets if f.harmed] + [f for f in packets if not f.harmed][::7]
+    sample = [f for f in packets if f.corrupted] + [f for f in packets if not f.corrupted][::7]
     for frame in sample:
         right = scapy_icrc(frame.octets) == frame.octets[-_ICRC:]
-        assert right is not frame.harmed, frame.packet
+        assert right is not frame.corrupted, frame.packet
 
 
-@needs("tshark")
-def test_of_other_frames_tshark_says_the_same_and_finds_no_wrong_checksum(
+def of_other_frames_tshark_says_the_same_and_finds_no_wrong_checksum(
     played: list[Dissected], seen: list[dict[str, str]]
 ) -> None:
     asked = 0
     for answer, fields in both(played, seen):
         frame = answer.packet
-        if answer.frame.harmed or not isinstance(frame, Frame) or not _sums_are_made(frame):
+        if answer.frame.corrupted or not isinstance(frame, Frame) or not _sums_are_made(frame):
             continue
         asked += 1
         transport = frame.inside.transport
@@ -300,7 +294,7 @@ def test_the_option_of_the_manual_reads_a_short_send_right(tmp_path: Path) -> No
     assert "Malformed" not in switched
 
 
-def test_every_kind_of_packet_is_there(played: list[Dissected]) -> None:
+def every_kind_of_packet_is_there(played: list[Dissected]) -> None:
     packets = [each.packet for each in played if isinstance(each.packet, Packet)]
     labels = {packet.opcode_row.label for packet in packets}
     assert labels >= {
@@ -310,3 +304,25 @@ def test_every_kind_of_packet_is_there(played: list[Dissected]) -> None:
         "ATOMIC_ACKNOWLEDGE", "COMPARE_SWAP", "FETCH_ADD", "SEND_ONLY_WITH_INVALIDATE", "FLUSH",
         "ATOMIC_WRITE",
     }  # fmt: skip
+
+
+CHECKS = (
+    tshark_reads_what_the_lab_says,
+    tshark_finds_no_error_in_what_the_lab_did_not_harm,
+    each_frame_is_on_its_interface_at_its_time,
+    three_nodes_are_three_interfaces,
+    each_comment_names_event_queue_pair_and_request,
+    only_what_never_left_is_missing,
+    the_icrc_is_wrong_exactly_where_the_lab_harmed_a_frame,
+    of_other_frames_tshark_says_the_same_and_finds_no_wrong_checksum,
+    every_kind_of_packet_is_there,
+)
+
+
+@needs("tshark")
+@each("check", CHECKS)
+def test_the_captures_of_all_scenarios(
+    check: Callable[..., None], request: pytest.FixtureRequest
+) -> None:
+    """One item, so that one worker of pytest-xdist plays all scenarios."""
+    check(*map(request.getfixturevalue, signature(check).parameters))

@@ -151,10 +151,10 @@ def test_no_damage_is_a_traceback(records: list[Any], tail: bytes) -> None:
 
 
 # --------------------------------------------------------------------------- waiting
-def test_the_cut_off_wait_before_those_that_were_left(tmp_path: Path) -> None:
-    left = [written(tmp_path, "step", age_s=age, left=True) for age in (1, 4)]
+def test_the_session_used_last_is_the_first_one_however_it_ended(tmp_path: Path) -> None:
+    first, last = [written(tmp_path, "step", age_s=age, left=True) for age in (4, 1)]
     cut = [written(tmp_path, "step", age_s=age) for age in (2, 3)]
-    assert waiting(tmp_path) == [*cut, *left]
+    assert waiting(tmp_path) == [last, *cut, first]
 
 
 def test_a_session_in_use_is_not_offered(tmp_path: Path) -> None:
@@ -218,6 +218,19 @@ def test_several_are_counted(tmp_path: Path) -> None:
     answer = offer(tmp_path)
     assert answer.startswith("A session of 1 line was interrupted")
     assert answer.endswith(") There are 3: continue 1 to 3.")
+
+
+def test_the_number_that_is_offered_counts_those_that_were_left(tmp_path: Path) -> None:
+    written(tmp_path, "step", "step", left=True)
+    written(tmp_path, "step", age_s=1)
+    assert "A session of 1 line was interrupted: continue 2 restores it." in offer(tmp_path)
+    for age in (2, 5):
+        written(tmp_path, "step", "step", "step", age_s=age)
+    for age in (3, 4):
+        written(tmp_path, "step", age_s=age, left=True)
+    answer = offer(tmp_path)
+    assert answer.startswith("A session of 3 lines was interrupted: continue 3 restores it.")
+    assert answer.endswith(") There are 3: continue 2 to 3, 6.")
 
 
 def test_the_offered_mark_replaces_a_torn_line(tmp_path: Path) -> None:

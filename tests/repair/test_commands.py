@@ -96,14 +96,32 @@ def test_room_for_a_receive_is_beside_the_receives_that_wait() -> None:
     receives = "post_recv B.qp0 sg=B.mr0[0:64]", "post_recv B.qp0 sg=B.mr0[100:4000]"
     case = case_of(lab_of(*receives, SEND))
     assert case.peer is not None
-    assert commands.room(case, case.peer, 36) == "post_recv B.qp0 sg=B.mr0[64:100]"
-    assert commands.room(case, case.peer, 96) == "post_recv B.qp0 sg=B.mr0[4000:4096]"
-    assert commands.room(case, case.peer, 97) == "post_recv B.qp0 sg=B.mr0[0:97]"  # none is free
+    first, last = "post_recv B.qp0 sg=B.mr0[64:100]", "post_recv B.qp0 sg=B.mr0[4000:4096]"
+    assert commands.rooms(case, case.peer, 36) == [first]
+    assert commands.rooms(case, case.peer, 96) == [last]
+    assert commands.rooms(case, case.peer, 36, 96) == [first, last]
+    assert commands.rooms(case, case.peer, 0) == ["post_recv B.qp0 sg=B.mr0[64:65]"]
+
+
+def test_a_receive_for_which_no_bytes_are_left_has_a_region_of_its_own() -> None:
+    receives = "post_recv B.qp0 sg=B.mr0[0:64]", "post_recv B.qp0 sg=B.mr0[100:4096]"
+    case = case_of(lab_of(*receives, SEND))
+    assert case.peer is not None
+    own = "reg_mr B.mr1 pd=B.pd0 length=97 access=LOCAL_WRITE"
+    assert commands.rooms(case, case.peer, 97) == [own, "post_recv B.qp0 sg=B.mr1[0:97]"]
+    assert commands.rooms(case, case.peer, 30, 30) == [
+        "reg_mr B.mr1 pd=B.pd0 length=60 access=LOCAL_WRITE",
+        "post_recv B.qp0 sg=B.mr1[0:30]",
+        "post_recv B.qp0 sg=B.mr1[30:60]",
+    ]
+    full = case_of(lab_of("post_recv B.qp0 sg=B.mr0[0:4096]", SEND))
+    assert full.peer is not None
+    assert commands.rooms(full, full.peer, 0) == ["post_recv B.qp0 wr_id=0"]
 
 
 def test_room_on_a_shared_queue_is_made_there() -> None:
     lab = lab_of("post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64]", pair="use srq_pair")
     case = case_of(lab)
     assert case.peer is not None
-    assert commands.room(case, case.peer, 64) == "post_srq_recv B.srq0 sg=B.mr0[0:64]"
+    assert commands.rooms(case, case.peer, 64) == ["post_srq_recv B.srq0 sg=B.mr0[0:64]"]
     assert case.name(Noun.QP, "A", 99) == "A.qp#0x63"

@@ -30,7 +30,7 @@ from rdmalab.vocabulary import VOCABULARY
 from tests.scenario.mangle import SCENARIOS, mangled
 
 _NAME = re.compile(r"(?<![\w.\"])[A-Z]\.[a-z]\w*(?=[\s.\[:,;)]|$)")
-_FIELD = re.compile(r"(?<=\w\.)[a-z_]{3,}(?=[\s)]|$)")
+_FIELD = re.compile(r"(?<=[\w}]\.)[a-z_]{3,}(?=[\s)]|$)")
 _SYMBOL = re.compile(r"(?<=[=] )[A-Z][A-Z_]{2,}\b|(?<=[a-z]=)[A-Z][A-Z_]{2,}\b")
 _KEY_OF_COMMAND = re.compile(r"\b[a-z_]{4,}(?==[^=])")
 _WORDS = ("do", "fault", "checkpoint", "setup", "steps", "lines", "")

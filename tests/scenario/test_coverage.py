@@ -13,6 +13,7 @@ from rdmalab.scenario.files import SUFFIX
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
 from rdmalab.vocabulary import VOCABULARY
+from tests.mutants.running import bindings
 from tests.scenario.playing import PAIR, runner
 
 TESTS = Path(__file__).parents[1]
@@ -77,10 +78,7 @@ FILES = sorted(FOLDER.rglob(f"*{SUFFIX}"))
 @cache
 def taught() -> dict[str, list[str]]:
     """Scenario → the statements it teaches; tests/test_scenarios.py asks that each passes."""
-    return {
-        str(path): [each.statement for each in load(str(path), VOCABULARY).teaches]
-        for path in FILES
-    }
+    return {str(path): [each.statement for each in bindings(path)] for path in FILES}
 
 
 def test_many_statements_are_shown() -> None:

@@ -45,6 +45,16 @@ def test_no(text: str, actual: list[str]) -> None:
     assert lines(text) == [f"expected  {text}", *(f"actual    {fact}" for fact in actual)]
 
 
+def test_a_time_is_written_with_its_unit() -> None:
+    lab = Lab()
+    for line in ("use rc_pair", "run 8388708ns"):
+        lab.do(line)
+    text = "now < 5ms"
+    failure = unmet(Expectation(text, parse_expression(text)), lab.session.ask, "expect line 1")
+    assert failure is not None
+    assert failure.actual == ["now = 8.388708ms"]
+
+
 def test_a_question_that_means_nothing() -> None:
     with pytest.raises(NotUnderstood):
         lines("A.qp0.colour == red")

@@ -105,3 +105,11 @@ def test_a_folder_of_lessons_is_found_anywhere(
 def test_a_name_of_no_lesson_has_a_way_on(name: str, hint: str) -> None:
     with pytest.raises(FileError, match=hint):
         load(name, VOCABULARY)
+
+
+def test_a_capture_is_no_scenario(tmp_path: Path) -> None:
+    file = tmp_path / "k.pcapng"
+    for head in ("0a0d0d0a", "d4c3b2a1"):
+        file.write_bytes(bytes.fromhex(head) + bytes(40))
+        with pytest.raises(FileError, match="is a capture of packets, not a scenario"):
+            load(str(file), VOCABULARY)

@@ -8,13 +8,13 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 from pydantic import ValidationError
 
 from rdmalab.scenario.files import SUFFIX
 from rdmalab.scenario.model import ACTIONS, Document, Step
 from rdmalab.scenario.report import schema_of_file
 from tests.each import each
+from tests.tables import read_table
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "rdmalab" / "scenario" / "scenario-1.json"
@@ -63,7 +63,7 @@ def test_an_editor_has_a_text_for_every_key() -> None:
 @each("path", FILES)
 def test_every_scenario_is_valid_for_an_editor(path: Path) -> None:
     """An editor types scalars as YAML does; the schema must be content with that."""
-    assert valid(yaml.safe_load(path.read_text("utf-8")))
+    assert valid(read_table(path))
 
 
 @pytest.mark.parametrize(

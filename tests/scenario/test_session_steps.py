@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from rdmalab import Lab
+from rdmalab.doctor.consultation import consult
 from rdmalab.lab import open_session
 from rdmalab.scenario.keeping import kept
 from rdmalab.scenario.loader import FileError, load
@@ -173,3 +174,23 @@ def test_hostile_steps_are_a_run_or_one_error(tmp_path: Path) -> None:
         except FileError as error:
             wrong = str(error)
         assert wrong.startswith(path) or runner.ok or runner.results[-1].text(path)
+
+
+def test_verdicts_and_waits_of_programs_are_known_after_the_last_step(tmp_path: Path) -> None:
+    verdict = "FAILED  B asked for 10.0.0.1:7001: rejected, no program listens there"
+    head: Row = {**HEAD, "outside": [verdict], "awaited": ["A.cq0"]}
+    runner = played(written(tmp_path, {"do": "alloc_pd A.pd0"}, head=head))
+    session = runner.session
+    assert (session.outside, [str(each) for each in session.unanswered]) == ([verdict], ["A.cq0"])
+    report = consult(session)
+    assert (report.is_trouble, report.outcome.sentence) == (True, verdict.removeprefix("FAILED  "))
+    for name in ("again.rdmalab", "again.rdmalab.yaml"):
+        file = tmp_path / name
+        file.write_bytes(kept(session, str(file)).octets)
+        assert played(str(file)).session.outside == [verdict]
+
+
+def test_a_wait_that_is_no_question_is_a_mistake_of_the_head(tmp_path: Path) -> None:
+    wrong = mistake(written(tmp_path, head={**HEAD, "awaited": ["A.cq0 =="]}))
+    assert wrong.startswith(":1")
+    assert "awaited" in wrong

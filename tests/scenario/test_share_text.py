@@ -33,6 +33,13 @@ def test_a_short_session_fits_into_a_mail() -> None:
     assert len(WORD) < 1_500
 
 
+def test_a_link_of_the_page_has_the_word_after_its_sign() -> None:
+    for link in (f"https://lab.example.org/rdma/#{WORD}", f" HTTP://host:8080/#{WORD}\n"):
+        assert scenario_of(link) == scenario_of(WORD)
+    with pytest.raises(Damaged, match="begins with rdmalab:2:"):
+        scenario_of("https://lab.example.org/rdma/")
+
+
 def test_a_word_of_format_1_is_still_read() -> None:
     """Made by the version before zlib alone was used; its dictionary must never change."""
     answer = hashlib.sha256(DICTIONARY_1).hexdigest()

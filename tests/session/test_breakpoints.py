@@ -194,3 +194,15 @@ def test_until_in_the_past_halts_at_a_breakpoint_first() -> None:
     assert (travel.over, travel.met) == ("breakpoint 1: wire.last.opcode == ACKNOWLEDGE", False)
     assert trip(lab, "until A.cq0.count == 1").over == "there"
     assert trip(lab, "run").over in (PRESENT, "idle: no packet, timer or program is pending")
+
+
+def test_of_many_watched_bytes_those_are_printed_that_differ() -> None:
+    lab = lab_of("watch B.mr0[0:512]", 'write B.mr0[30:35] "hello"')
+    text = "watch 1: B.mr0[0:512]: bytes 30 to 34 were 00 00 00 00 00, are 68 65 6c 6c 6f"
+    assert halts(lab, "rewind")[0][1] == text
+    lab = lab_of("watch B.mr0[100:200]", f'write B.mr0[100:130] "{"x" * 30}"')
+    octets = " ".join(["78"] * 16)
+    assert (
+        f"were {' '.join(['00'] * 16)} and 14 more, are {octets} and 14 more"
+        in (halts(lab, "rewind")[0][1])
+    )

@@ -342,3 +342,9 @@ def test_a_question_that_loses_its_object_is_not_understood() -> None:
     lab = lab_of()
     well(lab, "destroy_qp A.qp0")
     assert "destroyed" in misread(lab, "until A.qp0.state == ERR").message
+
+
+@pytest.mark.parametrize("fault", ["drop A->B nth=1", "duplicate B->A nth=1", "drop A->B count=1"])
+def test_a_fault_that_can_match_nothing_more_hides_no_endless_retry(fault: str) -> None:
+    lab = lab_of(f"fault {fault}", SEND)
+    assert "retries without limit" in trip(lab, "run").over

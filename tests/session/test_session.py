@@ -73,7 +73,7 @@ WORDS = (
     "destroy_qp B.qp0",
     "dereg_mr B.mr0",
     "oops",
-    "poll_cq A.cq0 num_entries=0",
+    "resize_cq A.cq0 cqe=0",
     "fill B.mr0[0:9] 7",
 )
 

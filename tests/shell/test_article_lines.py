@@ -1,8 +1,8 @@
 """A page of the manual in styles: headings, code, and no backquotes."""
 
 from rdmalab.guide.article import Article, ArticleSection
-from rdmalab.shell.article_lines import CODE, HEADING, REMARK, article_lines
 from rdmalab.shell.styled_text import text_of
+from rdmalab.shell.value_text import CODE, HEADING, REMARK, article_lines
 from tests.shell.prompts import Prompt
 
 

@@ -17,6 +17,13 @@ def test_completions_replace_the_word_at_the_cursor() -> None:
     assert "REMOTE_READ" in found.display_meta_text
 
 
+def test_an_empty_line_is_completed_only_when_asked() -> None:
+    completer = LabCompleter(lambda: Prompt().lab.session)
+    typed, asked = CompleteEvent(text_inserted=True), CompleteEvent(completion_requested=True)
+    assert list(completer.get_completions(Document(), typed)) == []
+    assert len(list(completer.get_completions(Document(), asked))) > 50
+
+
 def test_a_command_that_the_lab_does_not_allow_is_not_offered(tmp_path: Path) -> None:
     prompt = Prompt(f"load {plain_lab(tmp_path, 'by-hand')} student=anna")
     session = prompt.lab.session

@@ -170,3 +170,13 @@ def test_a_flush_of_a_send_that_was_in_trouble_is_a_failure_of_the_run_and_of_wh
     prompt = Prompt("use rc_pair", _SEND.format(3), keepalive, width=120)
     assert noticed(prompt, "run 1ms")[1].startswith("cause A.keepalive moved A.qp0")
     assert prompt.ask("why")[0].startswith("FAILED")
+
+
+def test_a_failure_that_was_foreseen_is_reported_once_more_when_it_happens() -> None:
+    prompt = Prompt("use rc_pair rnr_retry=1", _SEND.format(1))
+    foreseen, _, _ = noticed(prompt, "step 4")
+    assert foreseen.startswith("◷ A.qp0.wr[1] has no completion; without another call it ends with")
+    what, _, next_word = noticed(prompt, "run")
+    assert what.startswith("✗ wr1 SEND 64 B ended with RNR_RETRY_EXC_ERR. A.qp0 went to ERR")
+    assert next_word == "next why (evidence, tested fix) · explain RNR_RETRY_EXC_ERR"
+    assert noticed(prompt, "run") == []

@@ -179,7 +179,8 @@ def test_new_is_undone_by_continue(tmp_path: Path) -> None:
     assert printed[1] == "continue restores the previous session."
     assert prompt.lab.session.names.find("A.pd9") is not None
     assert prompt.lab.session.names.find("A.qp0") is None
-    prompt.ask("continue")
+    assert "continue 1 does restore it" in " ".join(prompt.ask("continue"))  # for A.pd9
+    prompt.ask("continue 1")
     assert world_of(prompt) == before
 
 

@@ -1,5 +1,6 @@
 """The tour: from RESET to a cause, kept over sessions, also where nothing can be kept."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,11 +36,12 @@ def files(state: Path) -> list[str]:
     return sorted(path.name for path in state.glob("tour-*"))
 
 
-def shown_lines() -> list[str]:
+@cache
+def shown_lines() -> tuple[str, ...]:
     """What the tour asks to be typed: the lines of its first accepted solution."""
     solutions = load(found(TOUR), VOCABULARY, "1").document.solutions
     assert solutions is not None
-    return solutions.accept[0].lines
+    return tuple(solutions.accept[0].lines)
 
 
 def test_from_reset_to_the_end(state: Path) -> None:
@@ -83,7 +85,7 @@ def test_the_next_line_can_be_taken_until_only_answers_are_left(state: Path) -> 
             taken.append(line)
             typed(prompt, line)
         typed(prompt, answer)
-    shown = shown_lines()
+    shown = [*shown_lines()]
     shown.insert(shown.index("goto @before"), "why A.qp0.wr[2]")
     assert taken == shown
     assert exercise(prompt).open_task is None
@@ -387,9 +389,12 @@ def test_err_is_noticed_with_a_way_back(state: Path) -> None:
     )
 
 
-def test_a_moment_without_its_sign_is_led_to_the_checkpoint(state: Path) -> None:
-    answer = typed(Prompt("tour", "checkpoint before"), "goto before")
-    assert "did you mean @before?" in answer
+def test_a_checkpoint_without_its_sign_is_a_moment(state: Path) -> None:
+    prompt = Prompt("tour", "checkpoint before")
+    at = prompt.lab.session.world.event
+    typed(prompt, "modify_qp A.qp0 state=ERR")
+    assert "back." in typed(prompt, "goto before")
+    assert prompt.lab.session.world.event == at
 
 
 def test_a_message_into_a_receive_without_room_is_explained_with_the_way_on(state: Path) -> None:

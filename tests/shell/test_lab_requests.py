@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.classroom.grading import Item, grade_submission
-from rdmalab.classroom.owner import given
+from rdmalab.classroom.owner import given, owner_of
 from rdmalab.classroom.progress import done
 from rdmalab.shell.evaluation import LineEnd
 from rdmalab.shell.styled_text import text_of
@@ -174,3 +174,61 @@ def test_a_lab_without_why_does_not_offer_it_after_a_run(talk: Prompt) -> None:
     Path("z.lab.yaml").write_text(TEMPLATE.replace("rules:", "rules:\n  doctor: shut"))
     talk.ask("load z.lab.yaml student=s1")
     assert "  next   explain REM_ACCESS_ERR" in typed(talk, f"{write}; run 1ms")
+
+
+def test_a_lab_without_a_student_says_how_to_name_one(talk: Prompt) -> None:
+    """`grade` accepts no work without a student: first said when the lab begins, not at its end."""
+    answer = typed(talk, "load x.lab.yaml")
+    assert "No student is named: grade accepts no such work." in answer
+    assert "load x.lab.yaml student=ID" in answer
+    assert "No student is named" not in typed(talk, "load x.lab.yaml student=s1")
+
+
+def test_a_work_without_a_student_is_taken_over_by_one(talk: Prompt) -> None:
+    typed(talk, "load x.lab.yaml")
+    typed(talk, "answer answer-of-b 2")
+    for line in (f"post_send A.qp0 opcode=SEND sg=A.mr0[0:{size(talk)}]", RECV, "run 1ms"):
+        typed(talk, line)
+    assert "submit FILE writes a file instead." in typed(talk, "submit")
+    answer = typed(talk, "submit work")
+    assert "hand in this file" not in answer
+    assert "grade rejects it as foreign" in answer
+    assert "load x.lab.yaml work=work.yaml student=ID" in answer
+    assert "  (s1)" in typed(talk, "load x.lab.yaml work=work.yaml student=s1")
+    assert "s1.yaml: hand in this file" in typed(talk, "submit s1")
+    text = Path("s1.yaml").read_text()
+    assert "student: s1" in text
+    grade = grade_submission(Item(TEMPLATE, "x", text, "s1.yaml", owner_of("s1.yaml", None)))
+    assert (grade.verdict, grade.log) == ("graded", "intact")
+    assert grade.score > 0
+
+
+def test_shuffled_answers_of_another_student_are_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their numbers stand for other texts; the tries that they used up are not counted."""
+    monkeypatch.chdir(tmp_path)
+    question = "    ask: Post a SEND on A.qp0"
+    text = TEMPLATE.replace(question, f"    shuffle: true\n    tries: 1\n{question}")
+    Path("y.lab.yaml").write_text(text)
+    prompt = Prompt("load y.lab.yaml", "answer answer-of-b 2", "submit work", width=200)
+    answer = typed(prompt, "load y.lab.yaml work=work.yaml student=s1")
+    assert "answer-of-b: the choices have another order here; answer it again" in answer
+    assert prompt.conversation.exercise is not None
+    assert prompt.conversation.exercise.answers == {}
+    typed(prompt, "answer answer-of-b an RNR NAK")
+    assert "✓ answer-of-b      1/1  done" in typed(prompt, "task")
+
+
+def test_submit_proposes_a_file_that_grade_accepts(talk: Prompt) -> None:
+    assert "submit s1.yaml writes a file instead" in typed(talk, "submit")
+    assert "name it s1.yaml" in typed(talk, "submit work")
+    assert "name it" not in typed(talk, "submit s1.yaml")
+
+
+def test_locked_objects_and_forbidden_commands_are_listed_when_a_lab_begins(talk: Prompt) -> None:
+    assert "not allowed: use" in typed(talk, "load x.lab.yaml again student=s1")
+    assert typed(talk, "task").splitlines()[-1].startswith("not allowed: use")
+    other = TEMPLATE.replace("  forbid: [use]", "  forbid: [use]\n  lock: [B.cq0]")
+    Path("y.lab.yaml").write_text(other)
+    assert "locked: B.cq0 · not allowed: use" in typed(talk, "load y.lab.yaml student=s1")

@@ -193,7 +193,7 @@ def test_a_shut_doctor_says_nothing_about_causes(tmp_path: Path) -> None:
 def test_the_submission_says_how_it_is_handed_in(talk: Prompt) -> None:
     talk.conversation.copy = lambda _: "copied"
     *_, how, word = talk.ask("submit")
-    assert how == "copied. Hand in this word; submit FILE writes a file instead."
+    assert how == "copied. Hand in this word; submit anna.yaml writes a file instead."
     assert word.startswith("rdmalab-work:1:")
 
 

@@ -112,7 +112,9 @@ def printed(lesson: Path, *strolls: str) -> list[str]:
 
 
 @pytest.mark.parametrize("lesson", TIME, ids=lambda path: path.name.partition(".")[0])
-@pytest.mark.parametrize("stroll", ["goto start", "back 2; alloc_pd A.pd9", "switch main; rewind"])
+@pytest.mark.parametrize(
+    "stroll", ["goto start", "back 2; alloc_pd A.pd9", "goto start; switch main; rewind"]
+)
 def test_a_lesson_prints_the_same_after_detours_in_time(lesson: Path, stroll: str) -> None:
     straight_on = printed(lesson)
     assert straight_on
@@ -174,3 +176,62 @@ def test_prose_is_not_indented_in_its_later_rows() -> None:
     asked = prompt.ask("next")
     at = next(n for n, row in enumerate(asked) if row.startswith("  b) "))
     assert asked[at + 1].startswith("     "), asked
+
+
+def walked(*lines: str) -> Prompt:
+    """A prompt after these lines, whose lesson has not failed."""
+    prompt = Prompt(LESSON)
+    for line in lines:
+        rows = prompt.ask(line)
+        lesson = prompt.conversation.lesson
+        assert lesson is not None
+        assert lesson.runner.ok, rows
+    return prompt
+
+
+def test_the_next_line_of_a_lesson_is_its_step_also_when_it_is_typed() -> None:
+    line = "post_send A.qp0 opcode=SEND  wr_id=7 sg=A.mr0[0:64] flags=SIGNALED"
+    prompt = walked(line, "next", "until A.cq0.count == 1")
+    assert prompt.lab.look("A.qp0.sq.used") == 1
+    assert any(row.startswith("✓ b) The RNR timer") for row in prompt.ask("task"))
+    assert len(prompt.lab.session.history.branches) == 1
+    last = walked("next", "next").lab.session.world.event
+    assert prompt.lab.session.world.event == last
+
+
+@pytest.mark.parametrize(
+    "own", ["post_recv B.qp0 sg=B.mr0[0:64]", "run", "step 2", "post_send A.qp0 opcode=SEND"]
+)
+def test_own_steps_that_would_change_a_lesson_stay_on_their_branch(own: str) -> None:
+    prompt = walked("next", own)
+    where = prompt.lab.session.history.here
+    rows = prompt.ask("next")
+    assert rows[0].startswith("your own steps stay on main; the lesson goes on from its last step")
+    assert not any("FAIL" in row for row in rows)
+    walked_on = [prompt.ask("next") for _ in range(2)]
+    assert walked_on == [walked("next", "next").ask("next"), walked(*["next"] * 3).ask("next")]
+    prompt.ask("switch main")
+    assert prompt.lab.session.history.here == where
+
+
+def test_notes_in_the_past_are_those_of_the_branch_and_its_past() -> None:
+    prompt = walked("next", "run", "next")
+    text = "\n".join(prompt.ask("goto 19", "task"))
+    assert "Nothing is posted on B." in text
+
+
+def test_f8_goes_on_where_the_lesson_itself_went_to_the_past() -> None:
+    prompt = Prompt("load time/there-and-back", "next", "next")
+    lesson = prompt.conversation.lesson
+    assert lesson is not None
+    assert (prompt.lab.session.history.live, lesson.is_left) == (False, False)
+    prompt.ask("goto start")
+    assert lesson.is_left
+
+
+def test_a_wrong_answer_stands_before_the_right_one() -> None:
+    prompt = walked("next", "c")
+    told = prompt.ask("task")
+    at = told.index("✗ c) is not the answer.")
+    assert told[at + 1].startswith("✓ b) The RNR timer")
+    assert "is not the answer" not in "\n".join(walked("next", "b").ask("task"))

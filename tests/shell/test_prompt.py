@@ -147,3 +147,29 @@ def test_the_chosen_completion_is_marked_without_colour(monkeypatch: pytest.Monk
     assert palette().get_attrs_for_style_str("class:auto-suggestion").underline
     monkeypatch.delenv("NO_COLOR")
     assert not palette().get_attrs_for_style_str(chosen).reverse
+
+
+@pytest.mark.parametrize(
+    ("key", "typed"), [("\x1b[F", "modify 7!"), ("\x1b[H", "!modify 7"), ("\x1b[C", "mo!dify 7")]
+)
+async def test_an_arrow_takes_the_line_that_was_found(key: str, typed: str) -> None:
+    async with typed_prompt() as it:
+        it.session.history.append_string("modify 7")
+        conversation = asyncio.create_task(it.run())
+        while it.session.default_buffer.text != "modify 7":
+            it.keys.send_text(CTRL_R + "dify" + key)
+            await asyncio.sleep(0.01)
+        it.keys.send_text("!\r" + CTRL_D)
+        assert await conversation == [typed]
+
+
+async def test_end_takes_the_suggestion_of_the_history() -> None:
+    async with typed_prompt() as it:
+        it.session.history.append_string("post_send one two")
+        it.keys.send_text("post")
+        reading = asyncio.create_task(converse(it.session, it.evaluate, it.emit))
+        while it.session.default_buffer.suggestion is None:
+            await asyncio.sleep(0.01)
+        it.keys.send_text("\x1b[F\rleave\r")
+        await asyncio.wait_for(reading, 30)
+        assert it.heard == ["post_send one two", "leave"]

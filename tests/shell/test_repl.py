@@ -88,6 +88,13 @@ def test_a_terminal_that_knows_only_ascii() -> None:
     assert done.stdout.isascii()
 
 
+def test_ascii_holds_for_lines_of_a_pipe_too() -> None:
+    """It was set: by --ascii, RDMALAB_ASCII or the settings; the stream could show all of it."""
+    lines = "use rc_pair\npost_send A.qp0 opcode=SEND sg=A.mr0[0:64]\nstep\nshow wire\n"
+    assert run(stdin=lines, RDMALAB_ASCII="1").stdout.isascii()
+    assert not run(stdin=lines, RDMALAB_ASCII="0").stdout.isascii()
+
+
 def test_the_json_document_fits_its_schema() -> None:
     lines = ["use rc_pair", "step", "query_qp A.qp0", "show", "read A.mr0[0:4]", "poll_cq A.cq0"]
     lines += ["show log last=2", "modify_qp A.qp0 state=INIT"]

@@ -59,6 +59,15 @@ def test_a_long_run_prints_its_first_20_events() -> None:
     assert sum(row.startswith("ev ") for row in printed) == 20
 
 
+def test_a_run_beside_a_program_that_polls_prints_the_packets() -> None:
+    prompt = Prompt("use rc_pair", width=120)
+    prompt.lab.start("A.tx", ["post_send A.qp0 opcode=SEND sg=A.mr0[0:8]", "poll A.cq0"])
+    printed = prompt.ask("run 2ms")
+    assert "A.tx line 2: poll A.cq0 ×6,400, to ev 6441" in "\n".join(printed)
+    assert sum("sent SEND_ONLY psn=0" in row for row in printed) == 2
+    assert any(row.startswith("… 10,0") for row in printed)
+
+
 def test_steps_repeat_on_an_empty_line() -> None:
     prompt = Prompt("use rc_pair", "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]", "step 2")
     assert prompt.ask("") != []
@@ -101,10 +110,10 @@ def test_plain_cq_has_its_arm_and_events() -> None:
 
 def test_waiting_and_failed_programs_are_listed_after_each_run() -> None:
     prompt = Prompt("use rc_pair", "program A.tx lines={wait A.cq0.count > 0}")
-    prompt.ask("program B.rx lines={poll_cq B.cq0 num_entries=0}", "program B.ok lines={stop}")
+    prompt.ask("program B.rx lines={resize_cq B.cq0 cqe=0}", "program B.ok lines={stop}")
     lines = " ".join(" ".join(prompt.ask("run")).split())
     assert "A.tx ◷ WAITING in line 1 since 0.000 us: wait A.cq0.count > 0" in lines
-    assert "B.rx ✗ FAILED in line 1 at 0.000 us: poll_cq B.cq0 num_entries=0: EINVAL" in lines
+    assert "B.rx ✗ FAILED in line 1 at 0.000 us: resize_cq B.cq0 cqe=0: EINVAL" in lines
     assert "B.ok ✓ DONE" not in lines
 
 

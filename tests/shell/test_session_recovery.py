@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdmalab.recovery.recovered_sessions import NOT_AGAIN, read, waiting
+from rdmalab.recovery.recovered_sessions import NOT_AGAIN, offer, read, waiting
 from rdmalab.shell.evaluation import LineEnd
 from rdmalab.shell.styled_text import text_of
 from rdmalab.views import fmt
@@ -97,14 +97,46 @@ def test_it_goes_on_being_kept(tmp_path: Path) -> None:
     del prompt
 
 
+def test_continue_after_quit_restores_the_session_just_left(tmp_path: Path) -> None:
+    kept(tmp_path, "use ud_pair")  # interrupted, and older
+    close_all()
+    log = opened(tmp_path)
+    left = Prompt("use rc_pair", log=log)
+    log.leave()  # as quit does
+    assert "interrupted: continue 2 restores" in offer(tmp_path)
+    assert world_of(fresh(tmp_path, "continue")) == world_of(left)
+
+
 def test_what_was_typed_before_continue_is_a_session_of_its_own(tmp_path: Path) -> None:
     kept(tmp_path, "use rc_pair")
-    prompt = fresh(tmp_path, "use ud_pair", "continue")
+    prompt = fresh(tmp_path, "use ud_pair", "continue 1")
     assert prompt.lab.look("A.qp0.qp_type == RC")
     close_all()
     assert len(waiting(tmp_path)) == 2
     other = fresh(tmp_path, "continue 2")
     assert "A.ah0" in other.lab.session.names.all()
+
+
+def test_continue_does_not_close_a_session_with_commands_without_being_asked_to(
+    tmp_path: Path,
+) -> None:
+    """In a debugger `continue` goes on in time, and there is a `break` here, too."""
+    kept(tmp_path, "use ud_pair")
+    close_all()
+    kept(tmp_path, "use rc_pair", "step")
+    prompt = fresh(tmp_path, "use srq_pair", "break B.srq0.used == 0")
+    before = world_of(prompt)
+    printed = prompt.ask("continue")
+    assert prompt.conversation.end is LineEnd.NOT_UNDERSTOOD
+    assert world_of(prompt) == before
+    assert "run goes on in time" in printed[0]
+    rows = [row for row in printed if row.startswith("continue ")]
+    assert [row.rpartition(": ")[2] for row in rows[-2:]] == ["use rc_pair", "use ud_pair"]
+    assert "2 lines: use rc_pair" in rows[-2]
+    prompt.ask("continue 1")
+    assert "A.qp0" in prompt.lab.session.names.all()
+    assert "B.srq0" not in prompt.lab.session.names.all()
+    assert fresh(tmp_path).ask("show A.qp0", "continue")[-1].startswith("Continued: ")
 
 
 def test_enter_repeats_the_last_step_as_before(tmp_path: Path) -> None:
@@ -425,7 +457,7 @@ def test_what_follows_open_on_a_line_is_done_in_its_world() -> None:
 
 def test_what_follows_continue_on_a_line_is_kept_with_what_came_back(tmp_path: Path) -> None:
     kept(tmp_path, "use rc_pair", "alloc_pd A.p1")
-    second = fresh(tmp_path, "alloc_pd A.p0; continue; alloc_pd A.p2; alloc_pd A.p3")
+    second = fresh(tmp_path, "alloc_pd A.p0; continue 1; alloc_pd A.p2; alloc_pd A.p3")
     assert named(second, "A.p1")
     assert named(second, "A.p3")
     assert not named(second, "A.p0")

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from rdmalab.spec.access import Access
 from rdmalab.spec.limits import RXE_CAPS, DeviceCaps
@@ -26,10 +25,9 @@ from rdmalab.spec.states import (
     missing,
     surplus,
 )
+from tests.tables import read_table
 
-REFERENCE: dict[str, Any] = yaml.safe_load(
-    (Path(__file__).parents[1] / "data" / "qp_transitions.yaml").read_text()
-)
+REFERENCE: dict[str, Any] = read_table(Path(__file__).parents[1] / "data" / "qp_transitions.yaml")
 NUMBERS = REFERENCE["meta"]["numeric"]
 ALL_TYPES = frozenset(QPType)
 

@@ -8,7 +8,6 @@ ROOT = Path(__file__).parents[2]
 ELSEWHERE = {
     "doctor/answers.py": "doctor/diagnosis/test_checklist.py",
     "doctor/diagnosis/cures.py": "doctor/diagnosis/test_diagnose.py",
-    "doctor/diagnosis/examination.py": "doctor/test_consultation.py",
     "doctor/evidence/ownership.py": "doctor/checks/test_ownership.py",
     "doctor/evidence/subject.py": "doctor/asking/test_subjects.py",
     "classroom/next_line.py": "shell/test_kept_labs.py",
@@ -59,7 +58,6 @@ ELSEWHERE = {
     "tui/screens/answers.py": "tui/screens/test_page.py",
     "workbench/screen_words.py": "tui/test_screen_requests.py",
     "tui/pane_table.py": "tui/test_app.py",
-    "tui/screens/main.py": "tui/test_app.py",
     "tui/console/prompt.py": "tui/test_app.py",
     "workbench/help_pages.py": "workbench/test_help.py",
     "compat/c/calls.py": "compat/c/test_server.py",
@@ -84,7 +82,6 @@ ELSEWHERE = {
     "compat/pyverbs/qp.py": "compat/pyverbs/test_struct.py",
     "compat/pyverbs/qp_attr.py": "compat/pyverbs/test_struct.py",
     "compat/pyverbs/qp_cap.py": "compat/pyverbs/test_struct.py",
-    "compat/pyverbs/qp_init_attr.py": "compat/pyverbs/test_struct.py",
     "compat/pyverbs/srq.py": "compat/pyverbs/test_struct.py",
     "compat/pyverbs/wc.py": "compat/pyverbs/test_struct.py",
     "compat/pyverbs/wq.py": "compat/pyverbs/test_unsupported.py",

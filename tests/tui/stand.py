@@ -50,9 +50,13 @@ class Stand:
 
     async def until(self, holds: Callable[[], bool]) -> None:
         deadline = time.monotonic() + PATIENCE_S
+        began = time.monotonic()
         while not holds():
-            assert time.monotonic() < deadline, self.text
-            await asyncio.sleep(0.005)
+            ended = time.monotonic()
+            assert ended < deadline, self.text
+            # A look may draw the whole screen: the app has twice the time of each look.
+            await asyncio.sleep(max(0.005, 2 * (ended - began)))
+            began = time.monotonic()
 
     async def sees(self, *texts: str) -> None:
         """Wait until the screen, drawn once for each look at it, has all these texts."""

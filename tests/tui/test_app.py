@@ -1,9 +1,12 @@
 """The application under a pilot: what is where, keys, and what panes ask of it."""
 
+from pathlib import Path
+
 import pytest
 from textual import events
 from textual.widgets import Tabs
 
+from rdmalab.tui.panes.node import NodePane
 from rdmalab.tui.screens.page import Page
 from rdmalab.workbench import settings
 from tests.tui.stand import stand
@@ -16,7 +19,7 @@ SIZES = [(40, 10), (60, 16), (80, 24), (80, 40), (120, 24), (120, 40), (170, 50)
 async def test_the_prompt_and_the_bars_are_there_at_each_size(size: tuple[int, int]) -> None:
     async with stand(size) as it:
         assert it.grid[0].startswith(" rdmalab  2.215")
-        assert any(row.lstrip().startswith("A>") for row in it.grid)
+        assert any(row.lstrip(" │┃").startswith("A>") for row in it.grid)
         await it.until(lambda: "F2 palette" in it.grid[-1])
         await it.say("show pd")
         await it.sees("A.pd0")
@@ -170,3 +173,20 @@ async def test_the_palette_and_show_bring_a_queue_pair_and_its_peer_to_the_cards
         await it.until(lambda: isinstance(it.app.screen, Page))
         await it.press("escape")
         await it.sees("RC ⇄ B.qp3", "RC ⇄ A.qp3")
+
+
+async def test_the_report_of_a_pane_that_failed_has_the_lines_that_were_typed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RDMALAB_STATE", str(tmp_path))
+
+    def broken(_pane: NodePane) -> None:
+        raise ZeroDivisionError("of nothing")
+
+    async with stand() as it:
+        await it.say("show pd")
+        monkeypatch.setattr(NodePane, "read_rows", broken)
+        await it.say(AGAIN)
+        await it.until(lambda: "report: " in it.said)
+    (report,) = (tmp_path / "bugs").iterdir()
+    assert f"> show pd\n> {AGAIN}\n" in report.read_text(encoding="utf-8")

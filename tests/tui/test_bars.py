@@ -31,6 +31,25 @@ async def test_no_key_of_the_footer_is_cut_off() -> None:
             assert not whole[len(keys) :].strip() or whole[len(keys)] == " ", keys
 
 
+async def test_a_click_on_a_key_of_the_footer_presses_it() -> None:
+    async with stand((120, 40)) as it:
+        column = it.grid[-1].index("F7 Back")
+        await it.pilot.click(offset=(column + 1, 39))
+        await it.sees("A> back")
+        await it.pilot.click(offset=(it.grid[-1].index("F1 Help"), 39))
+        await it.until(lambda: it.app.screen is not it.app.main)
+
+
+async def test_a_query_leaves_the_caption_of_what_happened_last() -> None:
+    async with stand((120, 40)) as it:
+        before = it.grid[2]
+        await it.say("query_qp A.qp0", "show nonsense")
+        assert it.app.main.model.session.world.event == 21
+        assert it.grid[2] == before
+        await it.say("poll_cq B.cq0")
+        await it.until(lambda: it.grid[2] != before)
+
+
 async def test_a_click_on_the_tape_goes_to_its_event() -> None:
     async with stand((120, 40)) as it:
         await it.pilot.click("#tape", offset=(1, 0))
@@ -46,8 +65,8 @@ def head(view: WorldView, width: int = 200) -> str:
 HEADS = {
     "first": "2.215 us  ev 20  LIVE  idle: nothing is pending",
     "wrong rkey": "4.427 us  ev 28  LIVE  ✗ A.qp0 B.qp0 in ERR  idle: nothing is pending",
-    "rnr": "4.425 us  ev 25  LIVE  next: A.qp0 RNR timer at 644.4 us",
-    "lost": "2.315 us  ev 24  LIVE  next: A.qp0 ack timer at 67.11 ms  1 fault",
+    "rnr": "4.425 us  ev 25  LIVE  next: A.qp0 RNR timer at 644.425 us",
+    "lost": "2.315 us  ev 24  LIVE  next: A.qp0 ack timer at 67.1112 ms  1 fault",
     "dead": "2.315 us  ev 38  LIVE  ✗ dead: A.qp1.wr[4] waits, nothing is planned  1 fault",
     "sqd": "2.215 us  ev 22  LIVE  idle: A.qp0.wr[2] waits in SQD",
     "five": "4.427 us  ev 85  LIVE  ✗ 3 QPs in ERR  idle: nothing is pending",

@@ -46,9 +46,9 @@ def test_a_picture_is_handed_out_as_svg(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pane", ["prompt", "wire"])
 async def test_ctrl_c_copies_what_the_mouse_has_selected_and_says_so(pane: str) -> None:
     async with stand() as it:
-        region = it.app.main.query_one(f"#{pane}").content_region
+        region = it.app.main.query_one(f"#{pane}").scrollable_content_region
         y = next(y for y in range(region.height) if it.grid[region.y + y][region.x :].strip())
-        wanted = it.grid[region.y + y][region.x : region.right].strip()
+        wanted = it.grid[region.y + y][region.x : region.right - 1].strip()
         first = it.grid[region.y + y].index(wanted, region.x) - region.x
         await it.pilot.mouse_down(offset=(region.x + first, region.y + y))
         await it.pilot.hover(offset=(region.x + first + len(wanted), region.y + y))

@@ -66,8 +66,11 @@ def test_a_byte_that_is_not_utf8_ends_nothing(face: str, tmp_path: Path) -> None
         assert b"Traceback" not in it.raw
 
 
-@pytest.mark.parametrize("face", FACES)
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    ("face", "number"),
+    [("app", signal.SIGTERM), ("app", signal.SIGHUP), ("prompt", signal.SIGHUP),
+     ("plain", signal.SIGTERM)],
+)  # fmt: skip
 def test_a_signal_leaves_a_terminal_as_it_was(face: str, number: int, tmp_path: Path) -> None:
     with started(tmp_path, face) as it:
         before = modes(it)
@@ -83,6 +86,28 @@ def test_a_signal_leaves_a_terminal_as_it_was(face: str, number: int, tmp_path: 
             assert all(it.raw.rindex(code) > 1_000 for code in FULL_SCREEN)
     with started(tmp_path, face) as again:
         again.wait_for("was interrupted: continue")
+
+
+_NOTED = """
+import signal, threading, time
+from rdmalab.shell import repl
+
+def note() -> None:
+    while signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        time.sleep(0.1)
+    time.sleep(3)
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+threading.Thread(target=note).start()
+repl.main(plain=True)
+"""
+
+
+def test_a_signal_that_interrupts_no_read_ends_the_plain_prompt(tmp_path: Path) -> None:
+    """As one does that comes between two calls: the read begins after it was noted."""
+    with started(tmp_path, "plain", code=_NOTED) as it:
+        it.wait_for("A>")
+        assert it.wait_exit(timeout=20) == 128 + signal.SIGTERM
 
 
 @pytest.mark.parametrize("face", ["app", "prompt"])

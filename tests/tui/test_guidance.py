@@ -174,3 +174,53 @@ async def test_a_task_is_read_from_its_first_row_and_a_key_shows_the_end(line: s
         await it.sees("rows below, PgDn")
         await it.press("s")
         await it.until(lambda: "A> s" in it.text)
+
+
+LONG = """rdmalab: 1
+title: A long note
+setup: [use rc_pair]
+steps:
+  - note: |
+      {}
+  - do: alloc_pd A.pd7
+"""
+
+
+async def test_a_note_higher_than_its_pane_is_read_to_its_end(tmp_path: Path) -> None:
+    file = tmp_path / "long.rdmalab.yaml"
+    words = " ".join(f"word{number}." for number in range(150))
+    file.write_text(LONG.format(words), "utf-8")
+    async with stand((120, 40), path=str(file)) as it:
+        await it.sees("word0.", "rows below")
+        await it.pane("notes")
+        await it.press("end")
+        await it.sees("word149.")
+        await it.until(lambda: "rows below" not in it.text)
+
+
+async def test_the_open_task_is_in_the_list_of_the_tasks_with_its_text() -> None:
+    async with stand((120, 40)) as it:
+        await it.say("tour")
+        await it.sees("● 1. RESET to INIT", "· 2. A receive for B")
+        page = "\n".join(row[72:] for row in it.grid[16:28])
+        assert page.count("1. RESET to INIT") == 1
+
+
+async def test_nothing_on_the_screen_answers_an_open_question() -> None:
+    async with stand((120, 40)) as it:
+        await it.say(LESSON)
+        await it.press("f8")
+        await it.sees("How does wr7 end?", "RNR timer until")
+        rows = [row for row in it.grid if "◷" in row or row.startswith((" !", " ◷"))]
+        assert rows
+        assert not any("again" in row or "(planned)" in row for row in rows)
+        await it.say("b")
+        await it.sees("RNR timer fires: resends psn=0")
+
+
+async def test_a_note_that_fits_has_no_row_below() -> None:
+    path = "scenarios/time/rnr-then-receive.rdmalab.yaml"
+    async with stand((120, 40), path=path) as it:
+        await it.say("next")
+        await it.sees("step 5 of 11", "and 2 more")
+        await it.until(lambda: "below: the wheel" not in it.text)

@@ -1,8 +1,12 @@
 """Each key: a command that does the same, a row of the help, a row of the palette."""
 
+import asyncio
 import re
 
 import pytest
+from prompt_toolkit.key_binding.key_processor import KeyPress
+from prompt_toolkit.keys import Keys
+from textual import events
 
 from rdmalab.tui.app import Rdmalab
 from rdmalab.tui.keys import AT_PROMPT, EVERYWHERE, IN_PANES, shown
@@ -120,3 +124,47 @@ async def test_a_letter_without_a_meaning_in_a_pane_begins_a_line() -> None:
         await it.pane("memory")
         await it.press("n", "left", "f", "9")  # keys of the pane, and the number of none, stay
         assert (it.focused, it.app.prompt.text) == ("memory", "")
+
+
+@pytest.mark.parametrize("line", ["pane wire", "show qp A.qp0 i kinds of things"])
+async def test_no_key_of_a_line_is_lost_that_comes_at_once_in_a_pane(line: str) -> None:
+    async with stand((120, 40)) as it:
+        await it.pane("wire")
+        for key in line:
+            it.app.post_message(events.Key("space" if key == " " else key, key))
+        await it.until(lambda: it.app.prompt.text == line)
+
+
+async def test_a_text_pasted_in_a_pane_is_at_the_prompt() -> None:
+    async with stand((120, 40)) as it:
+        await it.pane("wire")
+        it.app.post_message(events.Paste("pane wire"))
+        await it.until(lambda: (it.focused, it.app.prompt.text) == ("prompt", "pane wire"))
+
+
+async def test_no_line_is_lost_when_a_smaller_window_has_hidden_the_focused_pane() -> None:
+    async with stand((120, 40)) as it:
+        await it.pane("wire")
+        await it.resize(96, 63)
+        await it.until(lambda: it.app.main.has_class("-wire-in-front"))
+        await it.press(*"show")
+        assert (it.focused, it.app.prompt.text) == ("prompt", "show")
+
+
+async def test_esc_after_a_typed_zoom_gives_the_keys_back() -> None:
+    async with stand((120, 40)) as it:
+        await it.say("zoom story")
+        await it.until(lambda: it.app.screen.maximized is not None)
+        await it.press("escape")
+        assert (it.focused, it.app.screen.maximized) == ("prompt", None)
+        await it.press("f5", "escape")  # the prompt alone
+        assert (it.focused, it.app.screen.maximized) == ("prompt", None)
+
+
+@pytest.mark.parametrize("last", [Keys.ControlU, Keys.ControlM], ids=["cleared", "sent"])
+async def test_a_line_whose_keys_come_at_once_leaves_no_menu(last: Keys) -> None:
+    async with stand((120, 40)) as it:
+        it.app.prompt.live.feed([*(KeyPress(letter, letter) for letter in "new"), KeyPress(last)])
+        await it.settled()
+        await asyncio.sleep(0.3)  # the menu opens later than the keys are handled
+        assert not it.app.prompt.live.menu_is_open, it.text

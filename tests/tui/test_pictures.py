@@ -15,23 +15,25 @@ WRITE = (
     "flags=SIGNALED"
 )
 SHOTS = {
-    "failed-80x24-dark": ((80, 24), (WRITE, "run")),
-    "failed-120x40-light": ((120, 40), (WRITE, "run", "why")),
-    "lesson-80x24-contrast": ((80, 24), ("load err/rnr-retry-exceeded", "next")),
-    "failed-200x60-dark": ((200, 60), (WRITE, "run")),
+    "failed-80x24-dark": ((80, 24), (WRITE, "run"), "REM_ACCESS_ERR"),
+    "failed-120x40-light": ((120, 40), (WRITE, "run", "why"), "fix  tested"),
+    "lesson-80x24-contrast": ((80, 24), ("load err/rnr-retry-exceeded", "next"), "RNR wait"),
+    "failed-200x60-dark": ((200, 60), (WRITE, "run"), "ruled out"),
 }
+"""Size, lines typed, and what is drawn last."""
 _UNIQUE = re.compile(r"terminal-\d+")
 
 
 @pytest.mark.parametrize("name", SHOTS)
 async def test_the_screen_looks_as_it_did(name: str) -> None:
-    size, lines = SHOTS[name]
+    size, lines, last = SHOTS[name]
     async with stand(size) as it:
         settings.write("theme", name.rpartition("-")[2])
         it.app._settings_changed()
         await it.say(*lines)
+        await it.sees(last)
         drawn, same = "", 0
-        while same < 60:  # nothing has changed for a while; the side pane comes last
+        while same < 60:  # nothing has changed for a while
             await it.pilot.pause(0.02)
             before, drawn = drawn, it.app.export_screenshot(title=name)
             same = same + 1 if drawn == before else 0

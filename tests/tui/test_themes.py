@@ -3,7 +3,9 @@
 from itertools import product
 
 import pytest
+from textual.color import Color
 from textual.theme import BUILTIN_THEMES
+from textual.widgets import Tab
 
 from rdmalab.render.meanings import LEAST_CONTRAST, THEMES, Tone, contrast
 from rdmalab.tui.themes import (
@@ -14,6 +16,7 @@ from rdmalab.tui.themes import (
     terminal_theme,
     tones_of,
 )
+from tests.tui.stand import stand
 
 COLOURED = [theme for theme in BUILTIN_THEMES.values() if not theme.ansi]
 
@@ -76,3 +79,13 @@ def test_the_first_theme_is_that_of_the_terminal(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("TERM", "xterm")
     assert first_theme("auto", dark=True) == "rdmalab-terminal"
     assert first_theme("truecolor", dark=True) == "rdmalab-dark"
+
+
+async def test_in_sixteen_colours_tabs_and_links_are_read() -> None:
+    async with stand((80, 24)) as it:
+        it.app.theme = "rdmalab-terminal"
+        await it.pilot.pause()
+        for tab in it.app.main.query(Tab):
+            assert not tab.styles.text_style.dim, tab.label
+            assert tab.styles.color == it.app.main.styles.color, tab.label
+        assert it.app.prompt.styles.link_color == Color.parse("ansi_cyan")

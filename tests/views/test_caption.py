@@ -5,7 +5,7 @@ import pytest
 from rdmalab.lab import Lab
 from rdmalab.spec.records import KINDS, MEANINGS, Kind
 from rdmalab.views import story
-from rdmalab.views.caption import Caption, caption, endings
+from rdmalab.views.caption import Caption, caption, endings, last_act
 from rdmalab.views.columns import Meaning
 from tests.each import each
 from tests.pairs import Pair
@@ -113,6 +113,18 @@ def test_a_key_that_has_changed_since_then_is_not_judged_by_what_it_is_now() -> 
     lab.do("dereg_mr B.mr1")
     text = caption(lab.session.world, lab.session.names, event).text
     assert text.endswith(": the R_Key, its PD, rights or range do not allow it")
+
+
+def test_the_last_act_is_no_query() -> None:
+    lab = lab_after(*WRONG_KEY, "run")
+    event = lab.session.world.event
+    for line in ("query_qp A.qp0", "show qp", "query_gid A index=99", "show nothing"):
+        lab.do(line)
+    assert lab.session.world.event > event
+    assert last_act(lab.session.world, lab.session.world.event) == event
+    lab.do("poll_cq B.cq0")
+    assert last_act(lab.session.world, lab.session.world.event) == lab.session.world.event
+    assert last_act(lab_after().session.world, -1) == -1
 
 
 def test_caption_of_rnr_wait_and_retransmission_has_time_and_psn() -> None:

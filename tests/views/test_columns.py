@@ -22,6 +22,7 @@ DRAWN = {
     "TimelineRow": "marks in cells of time",
     "MarkRow": "part of TimelineRow",
     "CountersRow": "a table that is turned: a column is a node",
+    "RepeatRow": "one sentence for many events, as EventRow is one for an event",
     "QpRow": "a block of lines; which exist depends on the type of the queue pair",
     "QueueRow": "part of QpRow",
     "RegionRow": "part of QpRow",

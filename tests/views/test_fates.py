@@ -118,3 +118,15 @@ def test_markers_say_what_they_wait_for_and_what_failed() -> None:
     lab = lab_of("fault drop A->B", GOOD_WRITE, "run", pair="use rc_pair retry_cnt=0")
     (fired,) = (row for row in rows_of(lab) if isinstance(row, MarkerRow))
     assert (fired.reason, fired.failed) == ("ack", ["wr8 RETRY_EXC_ERR"])
+
+
+def test_the_reason_of_an_old_refusal_stays_when_other_things_are_made() -> None:
+    beyond = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[4090]"
+    lab = lab_of(beyond, "run")
+    reason = packets_of(lab)[0].why
+    assert reason.endswith("opens bytes 0..4096 of B.mr0; bytes 4090..4098 were named")
+    for line in ("reg_mr B.mr1 pd=B.pd0 length=64 access=LOCAL_WRITE", "alloc_pd B.pd7"):
+        well(lab, line)
+    assert packets_of(lab)[0].why == reason
+    well(lab, "rereg_mr B.mr0 flags=CHANGE_ACCESS access=LOCAL_WRITE")
+    assert packets_of(lab)[0].why == "the R_Key, its PD, rights or range do not allow it"

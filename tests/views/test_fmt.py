@@ -152,3 +152,11 @@ def test_a_drop_of_a_malformed_frame_has_a_sentence() -> None:
     assert set(MALFORMED) == set(get_args(Reason))
     for slug, answer in MALFORMED.items():
         assert fmt.reason(f"malformed: {slug}") == answer
+
+
+def test_a_large_wr_id_has_one_spelling() -> None:
+    """An event, a pane and `why` name it alike, so that one is found by the other."""
+    pointer = 0xDEADBEEFCAFE
+    assert fmt.work_name("A.qp0", pointer, is_send=True) == "A.qp0.wr[0xdeadbeefcafe]"
+    assert fmt.wr(pointer) == "wr0xdeadbeefcafe"
+    assert fmt.work_name("A.qp0", 7, is_send=False) == "A.qp0.recv_wr[7]"

@@ -14,7 +14,7 @@ from rdmalab.lab import Lab, open_session
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
 from rdmalab.vocabulary import VOCABULARY
-from tests.each import a_tenth, each
+from tests.each import a_twentieth, each
 from tests.labs import BUSY, RECV, SEND, fingerprint, lab_of, trip
 from tests.views.watching import unnoticed, values, watched
 
@@ -28,7 +28,7 @@ _PROGRAMS = (
 )
 
 
-@each("file", a_tenth(_FILES))
+@each("file", a_twentieth(_FILES))
 def test_whatever_changes_is_noticed(file: str) -> None:
     runner = Runner(load(str(_FILES[file]), VOCABULARY), open_session)
     left, wrong = _MOST, list[str]()

@@ -167,3 +167,15 @@ def test_a_failure_from_before_a_reset_is_in_no_slot() -> None:
         lab.do(line)
     assert lab.look("A.qp0.sq.acked") == 1
     assert lab.look("A.qp0.sq.failed") == 0
+
+
+def test_a_program_may_wait_for_free_slots_of_a_queue() -> None:
+    lab = Lab()
+    well(lab, "use rc_pair max_send_wr=2 cqe=2")
+    lines = (
+        "loop 5 / wait A.qp0.sq.free > 0 or A.cq0.count > 0 / try poll_cq A.cq0 num_entries=16 / "
+        "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED / end"
+    ).replace(" / ", "\n")
+    well(lab, f"program A.tx lines={{\n{lines}\n}}")
+    well(lab, "run")
+    assert lab.look("A.tx.state").name == "DONE"

@@ -8,6 +8,8 @@ from tests.pairs import Pair
 from tests.shell.prompts import Prompt
 from tests.views.looking import QP
 
+DONE = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:5] remote=B.mr0[0] flags=SIGNALED"
+
 
 def test_the_boxes_of_a_connected_rc_qp() -> None:
     row = states.diagram_row(Pair().world, QP)
@@ -45,6 +47,10 @@ def test_a_qp_just_made_came_from_nowhere() -> None:
         ((), "queues are empty"),
         (("post_recv A.qp0", "post_recv A.qp0"),
          "queues are empty; 2 work requests discarded without completions"),
+        # A completed request keeps its completion, polled or not.
+        ((DONE, "run"), "queues are empty"),
+        ((DONE, "run", DONE),
+         "queues are empty; 1 work request discarded without completions"),
     ],
 )  # fmt: skip
 def test_work_was_discarded_only_if_there_was_some(lines: tuple[str, ...], note: str) -> None:

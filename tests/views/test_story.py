@@ -1,6 +1,7 @@
 """The story: every kind of record can be said, and an event is one sentence."""
 
 from rdmalab.hca.wr import Cqe, RecvWqe, RecvWR, SendWqe, SendWR
+from rdmalab.lab import Lab
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.limits import LinkLayer, PortState
@@ -23,8 +24,9 @@ _CQE = Cqe(7, WCStatus.SUCCESS, WCOpcode.SEND, 0, 17, 0, True)
 VALUES = {"index": 1, "entry": 0, "pkey": 0x8001, "frame": bytes(60),
     "": None, "verb": "post_send", "errno": 12, "noun": "qp", "state": QPState.RTS, "rule": "limit",
     "attr_mask": int(Attr.STATE | Attr.TIMEOUT), "send_wqe": _SEND, "recv_wqe": _RECV,
-    "status": WCStatus.SUCCESS, "queue": "sq", "count": 3, "reason": "no-receive", "address": 64,
-    "length": 8, "cqe": _CQE, "psn": 5, "at_ns": 650_230, "event": AsyncEvent.CQ_ERR,
+    "status": WCStatus.SUCCESS, "queue": "sq", "count": 3, "slots": 3, "requests": 3,
+    "reason": "no-receive", "address": 64, "length": 8, "cqe": _CQE, "psn": 5,
+    "at_ns": 650_230, "event": AsyncEvent.CQ_ERR,
     "link_layer": LinkLayer.INFINIBAND, "mig_state": MigState.ARMED,
     "port_state": PortState.DOWN, "setting": "latency_ns", "value": 2_000,
     "gid": 0xFFFF_E000_0009,
@@ -105,3 +107,35 @@ def test_records_are_counted_within_their_event() -> None:
         again = story.record_rows(pair.world, names_of(pair), row.event)
         assert again[row.position - 1] == row
     assert story.last_rows(pair.world, names_of(pair), 3) == rows[-3:]
+
+
+def test_polls_in_vain_have_one_row_and_what_comes_between_has_its_own() -> None:
+    lab = Lab()
+    lab.do("use rc_pair")
+    post = "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"
+    lab.start("A.tx", [post, "poll A.cq0"])
+    lab.start("B.rx", ["post_recv B.qp0 sg=B.mr0[0:64]", "poll B.cq0"])
+    world, names = lab.session.world, lab.session.names
+    first = world.event + 1
+    lab.do("run")
+    events = range(first, world.event + 1)
+    rows = story.opening_rows(world, names, events, 20)
+    texts = [row.text for row in rows]
+    polls = "A.tx line 2: poll A.cq0 ×11; B.rx line 2: poll B.cq0 ×11, to ev 40"
+    assert texts[3] == polls
+    assert any("B.qp0 received SEND_ONLY psn=0" in text for text in texts)
+    assert "A.qp0 freed 1 slot of its send queue" in texts[-1]  # the poll that found one
+    assert rows[-1].last == world.event
+    assert [row.event for row in rows[1:]] == [row.last + 1 for row in rows[:-1]]
+    assert story.opening_rows(world, names, events, 4) == rows[:4]
+
+
+def test_a_poll_that_comes_once_has_no_number() -> None:
+    lab = Lab()
+    lab.do("use rc_pair")
+    lab.start("A.tx", ["poll A.cq0"])
+    world, names = lab.session.world, lab.session.names
+    first = world.event + 1
+    lab.do("step 1")
+    (row,) = story.opening_rows(world, names, range(first, world.event + 1), 5)
+    assert row.text == "A.tx line 1: poll A.cq0"

@@ -106,7 +106,7 @@ def test_a_capture_has_the_copy_and_the_mark() -> None:
     lab = lab_of(*ECN_CAPABLE, *faults, *WRITES[:1], "run")
     sent, copy, *answers = captured(records_of(lab))
     assert sent.octets == copy.octets
-    assert (sent.octets[15], sent.marked, sent.harmed) == (3, True, False)
+    assert (sent.octets[15], sent.marked, sent.corrupted) == (3, True, False)
     origins = [frame.origin for frame in (sent, copy, *answers)]
     assert origins == [Origin.SENT, Origin.COPIED, Origin.SENT]
     octets = capture(lab.session.world, lab.session.names).octets

@@ -7,8 +7,9 @@ from rdmalab.spec.profiles import RXE
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
-from rdmalab.views import wqes
+from rdmalab.views import queues, wqes
 from rdmalab.views.wqes import Progress
+from tests.labs import well
 from tests.pairs import Pair
 from tests.views.looking import PEER_QP, QP
 
@@ -57,6 +58,33 @@ def test_an_error_flushes_what_was_never_begun() -> None:
     pair.run()
     pair.a.issue(WROpcode.SEND, 8)
     assert progress(pair) == ["FAILED RNR_RETRY_EXC_ERR", "FAILED WR_FLUSH_ERR"]
+
+
+def test_a_request_whose_cqe_an_overrun_has_lost_keeps_its_status() -> None:
+    lab = Lab()
+    well(lab, "use rc_pair cqe=2")
+    for wr_id in (1, 2, 3):
+        well(lab, f"post_recv B.qp0 wr_id={wr_id} sg=B.mr0[0:64]")
+        well(lab, f"post_send A.qp0 wr_id={wr_id} opcode=SEND sg=A.mr0[0:64] flags=SIGNALED")
+    lab.do("run")
+    rows = wqes.wqe_rows(lab.session.world, QP)
+    assert [row.word for row in rows] == ["ACKED", "ACKED", "FAILED REM_OP_ERR"]
+    row = queues.qp_row(lab.session.world, lab.session.names, QP)
+    assert (row.sq.acked, row.sq.failed) == (3, 1)
+    assert wqes.wqe_by_id(lab.session.world, QP, 3) == rows[2]
+
+
+def test_a_request_that_was_never_sent_has_no_psn() -> None:
+    pair = Pair(rnr_retry=0, rd_atomic=1)
+    pair.a.issue(WROpcode.SEND, 8)
+    pair.a.issue(WROpcode.RDMA_WRITE, 600, sg=[pair.a.sge(0, 600, lkey=0xDEAD)])
+    pair.a.issue(WROpcode.SEND, 8)
+    assert [row.psns for row in wqes.wqe_rows(pair.world, QP)] == ["0", "1..3", "4"]
+    pair.run()
+    pair.a.issue(WROpcode.SEND, 8)
+    rows = wqes.wqe_rows(pair.world, QP)
+    assert [row.psns for row in rows] == ["0", "", "", ""]
+    assert rows[2].text == "wr1 SEND 8 B FAILED WR_FLUSH_ERR"
 
 
 def test_a_local_failure_waits_for_its_turn() -> None:

@@ -60,7 +60,11 @@ def test_what_does_not_fit_points_at_what_is_too_long(line: str, under: str) -> 
 def test_a_digit_is_text_and_the_hint_names_the_way_to_write_a_number() -> None:
     error = misread(lab_of(), "write B.mr0[0:8] 41")
     assert error.message == "the text has 2 bytes, the range 8"
-    assert error.hint == "end the range at 2, or write 8 bytes; fill writes the number 41"
+    assert error.hint.startswith("for the number 41, its lowest byte first, write ")
+    octets = error.hint.rpartition(" ")[2]
+    other = lab_of(f"write A.mr0[0:8] {octets}")
+    assert other.look("A.mr0[0:8]") == (41).to_bytes(8, "little")
+    assert "write 8 bytes" in misread(other, "write A.mr0[0:8] hello").hint
     add = "post_send A.qp0 opcode=ATOMIC_FETCH_AND_ADD sg=A.mr0[8:16] remote=B.mr0 compare_add=1"
     lab = lab_of("fill B.mr0[0:8] 0", "fill B.mr0[0:1] 41", add)
     lab.run()

@@ -249,7 +249,8 @@ def test_the_end_of_another_branch_is_compared_with_now() -> None:
     assert "A.qp0.sq.posted 0 → 1" in back
     assert everything(lab) == before
     assert well(lab, "diff @main").value.rows == view.rows
-    assert misread(lab, "goto c").hint == "did you mean @c?"
     assert "main branch-1 @c" in misread(lab, "goto nowhere").hint
     trip(lab, "goto main")
     assert lab.session.history.branch.name == "main"
+    trip(lab, "goto c")  # as @c: no branch has this name
+    assert lab.session.history.here == lab.session.checkpoints["c"][1]

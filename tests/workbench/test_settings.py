@@ -134,3 +134,10 @@ def test_the_word_at_the_prompt(file: Path) -> None:
     assert "legal: on, off" in str(wrong.error)
     (page,) = lab.do("help settings")
     assert all(each.sentence in page.value.text for each in SETTINGS.values())
+
+
+def test_a_setting_that_is_written_replaces_the_option_of_the_start() -> None:
+    settings.choose("theme", "light")
+    assert settings.read().theme == "light"
+    settings.write("theme", "contrast")
+    assert settings.read().theme == "contrast"

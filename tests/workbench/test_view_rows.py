@@ -25,7 +25,7 @@ def busy() -> Lab:
         "create_flow A.flow0 qp=A.qp9 dst_mac=A dst_port=80",
         "alloc_mw A.mw0 pd=A.pd0 type=TYPE_2", "program A.program0 lines={wait A.cq0.count > 99}",
     )  # fmt: skip
-    return lab_of(*BUSY, *shared, "run 3us", "link down")
+    return lab_of(*BUSY, *shared, "fault drop A->B nth=99", "run 3us", "link down")
 
 
 @pytest.mark.parametrize("what", VIEWS)
@@ -48,6 +48,19 @@ def test_each_says_something_in_an_empty_world(what: str) -> None:
 def test_every_noun_can_be_shown_by_name(busy: Lab, noun: str) -> None:
     name = "A" if noun == "node" else f"A.{noun}0"
     assert view(busy, f"show {name}").rows
+
+
+def test_faults_have_their_numbers_and_what_they_did() -> None:
+    assert view(lab_of(), "show faults").hint.startswith("no faults: fault drop")
+    (row,) = view(lab_of("fault drop A->B nth=3"), "show faults").rows
+    assert (row.number, row.text, row.met) == (1, "drop A->B nth=3", 0)
+
+
+def test_the_receive_queue_of_a_queue_pair_on_a_srq_leads_to_the_srq() -> None:
+    """post_recv is refused there, so it is no advice."""
+    lab = Lab()
+    lab.do("use srq_pair")
+    assert "post_srq_recv B.srq0 sg=" in view(lab, "show rq B.qp1").hint
 
 
 def test_bytes_of_a_region() -> None:

@@ -5,8 +5,8 @@ import pytest
 from rdmalab.spec.opcodes import BY_LABEL
 from rdmalab.wire.packet import Flow, Packet, ipv4_gid
 from rdmalab.wire.roce import Malformed, decode, encode
-from rdmalab.world.cable import Cable
 from rdmalab.world.faults import Corrupt, Drop, Fault, Match, Reorder
+from rdmalab.world.network import Cable
 from rdmalab.world.transit import Transit
 
 FLOW = Flow(ipv4_gid("10.0.0.1"), ipv4_gid("10.0.0.2"), 0xC001)

@@ -11,8 +11,8 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.states import MTU
 from rdmalab.spec.work import WROpcode
 from rdmalab.wire.frame import Frame
-from rdmalab.world.cable import LATENCY_NS
 from rdmalab.world.faults import Corrupt, Drop, Match
+from rdmalab.world.network import LATENCY_NS
 from rdmalab.world.world import World
 from tests.pairs import MANY, Pair
 from tests.raw import BROADCAST, GROUP, MAC_A, tcp_frame

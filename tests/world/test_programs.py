@@ -160,23 +160,23 @@ def test_poll_until_polls_at_least_once_before_its_condition() -> None:
 
 # --------------------------------------------------------------------------- what is refused
 def test_a_refused_verb_ends_the_program_and_the_log_has_its_errno() -> None:
-    lab = lab_with("A.tx poll_cq A.cq0; poll_cq A.cq0 num_entries=0; stop")
+    lab = lab_with("A.tx poll_cq A.cq0; resize_cq A.cq0 cqe=0; stop")
     lab.run()
     state, line, since_ns, why = stood(lab, "A.tx")
     assert (state, line, since_ns) == ("FAILED", 2, 100)
     assert why.startswith("EINVAL: ")
-    assert lab.look("log.count(verb=poll_cq, errno=EINVAL)") == 1
+    assert lab.look("log.count(verb=resize_cq, errno=EINVAL)") == 1
     assert seen(lab, Kind.PROGRAM_FAILED) == [(100, 2, why)]
 
 
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("try poll_cq A.cq0 num_entries=0", ""),
+        ("try resize_cq A.cq0 cqe=0", ""),
         ("try poll_cq A.cq0", ""),
-        ("try EINVAL poll_cq A.cq0 num_entries=0", ""),
+        ("try EINVAL resize_cq A.cq0 cqe=0", ""),
         ("try EINVAL poll_cq A.cq0", "EINVAL was expected; it succeeded"),
-        ("try ENOMEM poll_cq A.cq0 num_entries=0", "ENOMEM was expected; EINVAL: "),
+        ("try ENOMEM resize_cq A.cq0 cqe=0", "ENOMEM was expected; EINVAL: "),
         ("try get_cq_event A.ch0", ""),
     ],
 )

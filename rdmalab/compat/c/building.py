@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from rdmalab.command import UserError
-from rdmalab.compat.c import wire
+from rdmalab.compat.c import page, wire
 from rdmalab.recovery.user_paths import state_path
 from rdmalab.spec import c_library
 
@@ -86,7 +86,8 @@ def sources() -> dict[str, bytes]:
     """The files of the library by name, with those that are made of `wire` and `c_library`."""
     folder = resources.files("rdmalab.compat.c") / "library"
     found = {each.name: each.read_bytes() for each in folder.iterdir()}
-    return found | {"wire.h": wire.header().encode()} | _of_table(has_cm=True)
+    headers = {"wire.h": wire.header().encode(), "page.h": page.header().encode()}
+    return found | headers | _of_table(has_cm=True)
 
 
 def _of_table(*, has_cm: bool) -> dict[str, bytes]:

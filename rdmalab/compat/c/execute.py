@@ -178,11 +178,14 @@ class Execution:
 
     def turn(self, most_s: float = _LOOK_S) -> bool:
         """Start the next program if it is time, and serve once; whether anything has happened."""
-        self._start_next(time.monotonic())
+        if len(self.started) < len(self.commands):
+            self._start_next()
         has_happened = self.server.turn(most_s)
         self.outputs.copy()
         self._collect()
-        self.server.look_outside({self._name(number): self.codes[number] for number in self.codes})
+        if self.codes:
+            ended = {self._name(number): code for number, code in self.codes.items()}
+            self.server.look_outside(ended)
         self._keep_bounds()
         return has_happened
 
@@ -209,10 +212,10 @@ class Execution:
         self.path.unlink(missing_ok=True)
         self.folder.cleanup()
 
-    def _start_next(self, now_s: float) -> None:
+    def _start_next(self) -> None:
         """Start the next program as soon as the one before it waits for something."""
-        number = len(self.started)
-        if number >= len(self.commands) or now_s < self.look_s:
+        number, now_s = len(self.started), time.monotonic()
+        if now_s < self.look_s:
             return
         self.look_s = now_s + _LOOK_S
         if number and now_s < self.newest_s + _PATIENCE_S:

@@ -6,6 +6,7 @@ from rdmalab.compat.c.execute import Execution
 
 _SLICE_S = 0.012  # of serving before the app draws and reads keys again
 _LISTEN_S = 0.001
+_MARGIN = 2  # columns of a page that its border takes
 
 
 class LivePrograms:
@@ -26,7 +27,9 @@ class LivePrograms:
         execution.outputs.show_by(self.write)
         self._text = b""
         self._lines: list[str] = []
-        execution.tell = execution.server.tell = execution.server.trouble.tell = self._lines.append
+        trouble = execution.server.trouble
+        execution.tell = execution.server.tell = trouble.tell = self._lines.append
+        trouble.margin = _MARGIN
 
     def _caller_of(self, event: int) -> str:
         is_theirs = self.session.history.is_event_of(self._home.name, event)
@@ -68,8 +71,10 @@ class LivePrograms:
         return self.execution.server.step()
 
     def before_line(self) -> None:
-        """A line of the user may let events happen: they see what the programs have written."""
+        """A line of the user may let events happen: they see what the programs have done so far."""
         if self.is_served:
+            self.calls.close_gates()
+            self.calls.revoke()
             self.calls.memory.publish_all()
 
     def after_line(self) -> None:

@@ -39,6 +39,12 @@ _memcmp.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 _readv, _writev = _function("process_vm_readv"), _function("process_vm_writev")
 
 
+class _Octets(ctypes.Structure):
+    """As _Vector; it points into an object of Python, so nothing is copied for the kernel."""
+
+    _fields_ = (("base", ctypes.c_char_p), ("length", ctypes.c_size_t))
+
+
 def _copy(
     call: "ctypes._NamedFuncPointer", pid: int, room: ctypes.Array[ctypes.c_char], addr: int,
     length: int,
@@ -60,7 +66,10 @@ def read(pid: int, addr: int, length: int) -> bytes:
 def write(pid: int, addr: int, octets: bytes) -> None:
     """Put bytes into a process; OSError as of `read`."""
     if octets:
-        _copy(_writev, pid, ctypes.create_string_buffer(octets, len(octets)), addr, len(octets))
+        here, there = _Octets(octets, len(octets)), _Vector(addr, len(octets))
+        if _writev(pid, ctypes.byref(here), 1, ctypes.byref(there), 1, 0) != len(octets):
+            error = ctypes.get_errno()
+            raise OSError(error, os.strerror(error))
 
 
 def is_mapped(pid: int, addr: int, length: int, *, writable: bool) -> bool:
@@ -191,16 +200,20 @@ class Mirrors:
                     self._agree(mirror, addr, octets)
                     yield addr, octets
 
-    def _agree(self, known: Mirror | None, addr: int, octets: bytes) -> None:
+    def _agree(self, known: Mirror, addr: int, octets: bytes) -> None:
         for mirror in self.ranges:
             if mirror is not known:
                 mirror.agree(addr, octets)
 
     def receive(self, addr: int, octets: bytes) -> bool:
         """Copy bytes that the device has written to the process; whether any range has them."""
-        if not self.has_any_of(addr, len(octets)):
+        stop, is_registered = addr + len(octets), False
+        for mirror in self.ranges:
+            if mirror.start < stop and addr < mirror.start + mirror.length:
+                mirror.agree(addr, octets)
+                is_registered = True
+        if not is_registered:
             return False
-        self._agree(None, addr, octets)
         try:
             write(self.pid, addr, octets)
         except OSError:

@@ -18,6 +18,9 @@ from types import MappingProxyType
 _CHUNK = 1 << 16
 _REST = attrgetter("rest")
 _PAUSE_S = 0.1  # a line without an end, as a question, is written after so long without more
+# The kernel hands over what a program printed some time after its write, even after its exit.
+# A process that it left behind may keep its terminal open for ever.
+_END_S = 1.0
 _COLOURS = (36, 33, 35, 32, 34)  # SGR: cyan, yellow, magenta, green, blue
 _NAMES = {1: "stdout", 2: "stderr"}  # as Popen names them
 Write = Callable[[int, bytes], int]
@@ -97,7 +100,7 @@ class Outputs:
 
     def copy(self, *, is_end: bool = False) -> None:
         """Write what programs have printed since the last call. is_end: nothing comes after it."""
-        if not (is_end or any(map(_REST, self.sources)) or self._has_news()):
+        if not self.sources or not (is_end or any(map(_REST, self.sources)) or self._has_news()):
             return
         now_s = time.monotonic()
         for source in list(self.sources):
@@ -115,7 +118,11 @@ class Outputs:
                 os.close(source.reading)
 
     def close(self) -> None:
-        """Write the rest; a line without an end gets none."""
+        """Write the rest, when all who could print have ended; a line without an end gets none."""
+        until_s = time.monotonic() + _END_S
+        while self.sources and (left_s := until_s - time.monotonic()) > 0:
+            self.wait(left_s)
+            self.copy()
         self.copy(is_end=True)
         self._poll.close()
 

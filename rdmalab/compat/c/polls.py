@@ -57,7 +57,7 @@ class Polls:
         if handle not in program.own:
             self.sockets.reply(poll.connection, errno.EINVAL)
             return
-        self.calls.see_looks()
+        self.calls.see()
         name = self.calls.names[handle]
         queue = self.calls.queue(handle)
         if queue is None:
@@ -68,8 +68,9 @@ class Polls:
             program.looked_at = None
             self._carry_out(poll, name)
             return
-        self.calls.show_queue(poll.node, queue.number)
-        if program.looked_in_vain(name) and poll.is_plain:
+        is_first = program.looked_in_vain(name)
+        program.looked_by = poll.caller
+        if is_first and poll.is_plain:
             self._carry_out(poll, name)
         elif program.empty_polls < EMPTY_POLLS:
             self._answer_empty(poll)

@@ -2,8 +2,9 @@
 
 import errno
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
-from rdmalab.command import NotUnderstood, Noun, Ref
+from rdmalab.command import NotUnderstood, Noun, Ref, Refused
 from rdmalab.compat.c.calls import Calls
 from rdmalab.compat.c.program import Program
 from rdmalab.compat.c.wire import NO_OPCODE, RECEIVE, SEND, SGE, Ask, Layout, Setter
@@ -12,6 +13,10 @@ from rdmalab.spec.work import BUILDERS, WORK, SendFlags, WROpcode
 
 __all__ = ["HANDLERS"]  # of all words, with those below
 
+_INLINE = int(SendFlags.INLINE)  # the & of a flag costs half a microsecond
+_READS = {int(opcode): row.reads for opcode, row in WORK.items()}
+_NAMED_BY_ALL = ("ah", "remote_qpn", "remote_qkey", "remote_srqn", "compare_add", "swap", "mss",
+                 "hdr_sz", "hdr_addr")  # fmt: skip
 _HEADER = ("hdr_addr", "hdr_sz", "mss")
 
 
@@ -33,6 +38,12 @@ class _Reader:
         return found
 
 
+@lru_cache(256)
+def _unpacked_send(octets: bytes) -> Ask:
+    """The fields of a SEND record; programs repeat theirs."""
+    return SEND.unpack(octets)
+
+
 def _sges(calls: Calls, node: str, reader: _Reader, count: int) -> list[Ask]:
     if count * SGE.size > len(reader.octets) - reader.at:
         raise OSError(errno.EINVAL, "the message is too short")
@@ -41,7 +52,7 @@ def _sges(calls: Calls, node: str, reader: _Reader, count: int) -> list[Ask]:
     return sges
 
 
-def _named(calls: Calls, node: str, sge: Ask) -> Ref | Ask:
+def named(calls: Calls, node: str, sge: Ask) -> Ref | Ask:
     """`A.mr0[0:64]` where the region of this lkey holds all of it, else the three numbers."""
     mr = calls.world.nodes[node].lkeys.get(sge["lkey"])
     first, last = sge["addr"], sge["addr"] + sge["length"]
@@ -54,7 +65,7 @@ def _named(calls: Calls, node: str, sge: Ask) -> Ref | Ask:
 def _local(calls: Calls, program: Program, node: str, wr: Ask, reader: _Reader) -> list[Ask]:
     """The pieces of local memory of a request; bytes of INLINE are in the node afterwards."""
     sges = _sges(calls, node, reader, wr["num_sge"])
-    if wr["send_flags"] & SendFlags.INLINE or wr["setter"] >= Setter.INLINE_DATA:
+    if wr["send_flags"] & _INLINE or wr["setter"] >= Setter.INLINE_DATA:
         for sge in sges:
             octets = bytes(reader.take(sge["length"]))
             sge["addr"] = calls.memory.lend(program, node, sge["addr"], octets)
@@ -68,25 +79,36 @@ def _local(calls: Calls, program: Program, node: str, wr: Ask, reader: _Reader) 
 def _post_send(call: Call) -> None:
     reader, wrs = _Reader(call.tail), []
     for _ in range(call.ask["count"]):
-        wr = reader.record(SEND)
+        wr = dict(_unpacked_send(bytes(reader.take(SEND.size))))
         sges = _local(call.calls, call.program, call.node, wr, reader)
-        is_inline = wr["send_flags"] & SendFlags.INLINE
-        named = sges if is_inline else [_named(call.calls, call.node, each) for each in sges]
-        wrs.append({"opcode": wr["opcode"], "sg": named, **_operands(wr)})
-    call.perform("post_send", qp=call.ref(Noun.QP), wr=wrs)
+        is_inline = wr["send_flags"] & _INLINE
+        sg = sges if is_inline else [named(call.calls, call.node, each) for each in sges]
+        wrs.append({"opcode": wr["opcode"], "sg": sg, **_operands(wr)})
+    handle = (call.node, Noun.QP, call.ask["handle"])
+    try:
+        call.perform("post_send", qp=call.ref(Noun.QP), wr=wrs)
+    except Refused as refusal:
+        call.calls.grant_sends(call.program, handle, refusal.bad_wr or 0)
+        raise
+    call.calls.grant_sends(call.program, handle, len(wrs))
+
+
+@lru_cache(256)
+def plain_operands(opcode: int, flags: int, imm_data: int, rkey: int, remote_addr: int) -> Ask:
+    """`_operands` of a request of an RC queue pair that names nothing else."""
+    given = {"opcode": opcode, "send_flags": flags, "imm_data": imm_data, "rkey": rkey}
+    return _operands(_unpacked_send(bytes(SEND.size)) | given | {"remote_addr": remote_addr})
 
 
 def _operands(wr: Fields) -> Ask:
     """The members of `ibv_send_wr` that mean something by its opcode, without those that are 0."""
-    row = WORK.get(wr["opcode"])
-    reads = row.reads if row is not None else frozenset()
-    found = {
-        "wr_id": wr["wr_id"], "flags": wr["send_flags"], "ah": wr["ah"],
-        "remote_qpn": wr["remote_qpn"], "remote_qkey": wr["remote_qkey"],
-        "remote_srqn": wr["remote_srqn"], "compare_add": wr["compare_add"], "swap": wr["swap"],
-        "mss": wr["mss"], "hdr_sz": wr["hdr_sz"], "hdr_addr": wr["hdr_addr"],
-    }  # fmt: skip
-    found = {name: value for name, value in found.items() if value}
+    reads = _READS.get(wr["opcode"], frozenset())
+    found = {"wr_id": wr["wr_id"]} if wr["wr_id"] else {}
+    if wr["send_flags"]:
+        found["flags"] = wr["send_flags"]
+    for name in _NAMED_BY_ALL:
+        if wr[name]:
+            found[name] = wr[name]
     if "rkey" in reads and not wr["ah"]:
         found |= _target(wr)
     if "imm_data" in reads:
@@ -103,7 +125,7 @@ def _receives(calls: Calls, node: str, count: int, tail: memoryview) -> list[Ask
     for _ in range(count):
         wr = reader.record(RECEIVE)
         sges = _sges(calls, node, reader, wr["num_sge"])
-        wrs.append({"wr_id": wr["wr_id"], "sg": [_named(calls, node, each) for each in sges]})
+        wrs.append({"wr_id": wr["wr_id"], "sg": [named(calls, node, each) for each in sges]})
     return wrs
 
 
@@ -111,6 +133,7 @@ def _receives(calls: Calls, node: str, count: int, tail: memoryview) -> list[Ask
 def _post_recv(call: Call) -> None:
     wrs = _receives(call.calls, call.node, call.ask["count"], call.tail)
     call.perform("post_recv", qp=call.ref(Noun.QP), wr=wrs)
+    call.calls.grant(call.program, (call.node, Noun.QP, call.ask["handle"]))
 
 
 @word
@@ -183,12 +206,12 @@ def _setters(calls: Calls, node: str, wr: Fields, sges: list[Ask]) -> Iterator[t
         given |= {name: wr[name] for name in ("remote_qpn", "remote_qkey")}
         yield "wr_set_ud_addr", given
     buffers = [{"addr": sge["addr"], "length": sge["length"]} for sge in sges]
-    named = [_named(calls, node, sge) for sge in sges]
+    sg = [named(calls, node, sge) for sge in sges]
     match Setter(wr["setter"]):
         case Setter.SGE:
-            yield "wr_set_sge", {"sg": named[0]}
+            yield "wr_set_sge", {"sg": sg[0]}
         case Setter.SGE_LIST:
-            yield "wr_set_sge_list", {"sg": named}
+            yield "wr_set_sge_list", {"sg": sg}
         case Setter.INLINE_DATA:
             yield "wr_set_inline_data", {"buf": buffers[0]}
         case Setter.INLINE_DATA_LIST:

@@ -1,11 +1,13 @@
 """A process whose program calls the lab: what it has made, where it waits, where its memory is."""
 
+import time
 from dataclasses import dataclass, field
 
 from rdmalab.command import Noun, Ref
 from rdmalab.compat.c.memory import Mirrors
 from rdmalab.compat.c.page import Page
 from rdmalab.compat.c.source_lines import Caller, Sites, thread_name
+from rdmalab.compat.c.wire import CALLER
 
 EMPTY_POLLS = 2
 """Number of empty polls in a row after which the program waits for the lab."""
@@ -23,9 +25,10 @@ class Program:
     thread that does, by its name in a Caller, and the Caller.
     heard_s: real time of its last word. refusals: how many calls in a row were refused alike.
     sleeps_to_ns: virtual time at which its sleep is over. looks: at the clock, so many in a row.
-    looked_at: the queue that it polled last. polled: the queues of which an empty poll is in the
-    journal since the last other call. page: which it shares with the lab; None: it shares none.
-    slots: its queues that have a place in the page. lent: bytes of the room for copies in use.
+    looked_at: the queue that it polled last; looked_by: the caller, None: not known. polled: the
+    queues of which an empty poll is in the journal since the last other call. page: which it shares
+    with the lab; None: it shares none. slots, pairs: its completion queues and queue pairs with a
+    place in the page. lent: bytes of the room for copies in use.
     """
 
     pid: int
@@ -38,26 +41,29 @@ class Program:
     empty_polls: int = 0
     asleep_in: tuple[str, Ref] | None = None
     blocks: dict[str, tuple[str, Ref, Caller]] = field(default_factory=dict)
-    heard_s: float = 0.0
+    heard_s: float = field(default_factory=time.monotonic)
     refusals: int = 0
     refused: tuple[str, int] = ("", 0)  # the last refused call, and its errno
     looked_at: Ref | None = None
-    polled: set[str] = field(default_factory=set)
+    looked_by: Caller | None = None
+    polled: set[tuple[str, str]] = field(default_factory=set)
     sleeps_to_ns: int | None = None
     looks: int = 0
     page: Page | None = None
     slots: dict[Handle, int] = field(default_factory=dict)
+    pairs: dict[Handle, int] = field(default_factory=dict)
     lent: int = 0
-    _callers: dict[tuple[int, ...], Caller] = field(default_factory=dict)
+    _callers: dict[bytes, Caller] = field(default_factory=dict)
 
-    def caller(self, thread: int, *returns: int) -> Caller:
-        """The caller by its thread, and the addresses to which the call and its caller return."""
-        found = self._callers.get((thread, *returns))
+    def caller(self, call: bytes) -> Caller:
+        """The caller by what CALLER packs: a thread, and where the call and its caller return."""
+        found = self._callers.get(call)
         if found is None:
+            thread, *returns = CALLER.unpack(call)
             sites = [self.sites.at(each) for each in returns if each]
             known = tuple(each for each in sites if each is not None)
             found = Caller(self.name, thread_name(self.pid, thread), known)
-            self._callers[thread, *returns] = found
+            self._callers[call] = found
         return found
 
     @property
@@ -76,8 +82,9 @@ class Program:
         One that waits polls thousands of times, and all of them say the same.
         """
         self.empty_polls += 1
-        self.looked_at = queue
-        name = str(queue)
+        if queue is not self.looked_at:
+            self.looked_at, self.looked_by = queue, None
+        name = queue.node, queue.name
         is_first = name not in self.polled
         self.polled.add(name)
         return is_first
@@ -85,7 +92,8 @@ class Program:
     def active(self) -> None:
         """Note a call other than a poll for completions."""
         self.empty_polls, self.asleep_in, self.sleeps_to_ns, self.looks = 0, None, None, 0
-        self.polled.clear()
+        if self.polled:
+            self.polled.clear()
 
     def answered(self, word: str, error: int) -> None:
         """A call has ended with this errno; polls between refused calls do not count."""

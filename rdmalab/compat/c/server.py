@@ -3,6 +3,7 @@
 import errno
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
@@ -12,13 +13,14 @@ from rdmalab.compat.c.connections import HANDLERS as CM_HANDLERS
 from rdmalab.compat.c.connections import Connections, take_event
 from rdmalab.compat.c.pace import IDLE_S, NEAR_NS, STILL_S, Pace
 from rdmalab.compat.c.page import Page
+from rdmalab.compat.c.page_calls import PageCalls
 from rdmalab.compat.c.polls import POLLS, Poll, Polls
 from rdmalab.compat.c.posts import HANDLERS
 from rdmalab.compat.c.program import EMPTY_POLLS, Program
 from rdmalab.compat.c.sockets import Connection, ProtocolError, Sockets
 from rdmalab.compat.c.threads import is_stopped, name_of_process, sleeps_without_end, socket_wait
 from rdmalab.compat.c.trouble import Tell, Trouble
-from rdmalab.compat.c.wire import HEAD, WORDS, Ask, Word
+from rdmalab.compat.c.wire import HEAD, WORDS, Ask, Word, head_of
 from rdmalab.compat.c.words import NOTHING, Answer, Call
 from rdmalab.lab import Lab
 from rdmalab.spec import records as rec
@@ -33,8 +35,8 @@ _CALL_S = 2.0  # so long a connect request waits for a program that does not com
 
 
 _SLEEPS_TO = attrgetter("sleeps_to_ns")
-_STREAMS = ("create_comp_channel", "open_async", "cm_open_channel")
-_TOGETHER = 8  # events between two looks at the sockets
+_CONNECTS = ("hello", "share_page", "create_comp_channel", "open_async", "cm_open_channel")
+_TOGETHER = 16  # events between two looks at the sockets
 _STOP_LOOK_S = 0.02  # between two looks for a stopped program
 _LOOK_S = 0.25  # between two looks at the states of the processes
 
@@ -54,6 +56,7 @@ class Server:
         is_virtual: a program is alone, so calls take no time, and its sleeps exactly theirs.
         """
         self.calls = Calls(lab)
+        self.calls.on_page = PageCalls(self.calls).carry_out
         self.is_open = is_open
         if is_virtual:
             self.calls.call_ns = 0
@@ -78,26 +81,57 @@ class Server:
 
     # ------------------------------------------------------------------ the loop
     def turn(self, most_s: float = IDLE_S) -> bool:
-        """Listen; answer who has spoken, else let the next events happen if they may.
+        """Listen; answer who has spoken, then let the next events happen if they may.
 
         most_s: to listen, seconds. Returns whether anything has happened.
         """
         now_s, before = time.monotonic(), self.world.event
         wait_s = most_s
         if self._is_going(now_s):
-            wait_s = min(wait_s, self._wait_s(now_s, self._due_ns()))
+            due_ns = self._due_ns()
+            due_s = self._wait_s(now_s, due_ns)
+            self._ask_who_waits(is_wanted=due_s > 0 and due_ns is not None)
+            wait_s = min(wait_s, due_s)
         if self.polls.held:
             wait_s = min(wait_s, self.polls.wait_s(now_s))
-        has_heard = self.sockets.listen(wait_s)
+        has_heard, is_loud = self._listen(wait_s)
+        if self.calls.lost:
+            self._drop_lost()
         now_s = time.monotonic()
         is_going = self._is_going(now_s)
-        if is_going and not has_heard:
-            self._let_happen(now_s)
+        if not is_loud:
+            self._let_happen(now_s, is_going=is_going)
         self.polls.answer_held()
         self._deliver(now_s)
         if is_going:
             self._look_for_stuck(now_s)
         return has_heard or self.world.event != before
+
+    def _drop_lost(self) -> None:
+        """End the connections of programs that have kept the lab out of their pages."""
+        lost, self.calls.lost = self.calls.lost, []
+        for connection in list(self.sockets.connections):
+            if connection.program in lost:
+                self.sockets.drop(connection)
+
+    def _listen(self, wait_s: float) -> tuple[bool, bool]:
+        """Serve who speaks within this time, seconds; whether one has, and whether more may."""
+        if wait_s:
+            for program in self.calls.programs:
+                if program.page is not None and not program.page.sleep():
+                    wait_s = 0  # a send is there already
+        has_heard = is_loud = self.sockets.listen(wait_s)
+        for _ in range(_TOGETHER if has_heard else 0):
+            is_loud = self.sockets.listen(0)
+            if not is_loud:
+                break
+        return has_heard, is_loud
+
+    def _ask_who_waits(self, *, is_wanted: bool) -> None:
+        """Let programs say that they wait if an event then happens at once."""
+        for program in self.calls.programs:
+            if program.page is not None:
+                program.page.want(is_wanted=is_wanted and not program.waits)
 
     def _is_going(self, now_s: float) -> bool:
         return not self.calls.is_held and not self._is_stopped(now_s)
@@ -149,16 +183,27 @@ class Server:
         self.happened()
         return is_there
 
-    def _let_happen(self, now_s: float) -> None:
+    def _let_happen(self, now_s: float, *, is_going: bool) -> None:
         """The next event if it may happen now, and those after it up to news for a program."""
-        event = self.world.event
-        if not self.pace.is_virtual and self._wakes_ns() is None:
-            self.pace.quiet_events += self.calls.near_events(_TOGETHER, NEAR_NS)
-        for _ in range(_TOGETHER if self.world.event == event else 0):
+        if not is_going:
+            self.calls.see()  # programs may post while the world is held
+            self.calls.memory.settle()  # and write afterwards, for as long as it is
+            return
+        if not self.pace.is_virtual and self._wakes_ns() is None and self._near_events():
+            return
+        for _ in range(_TOGETHER):
             due_ns = self._due_ns()
             if due_ns is None or self._wait_s(now_s, due_ns) or self._go_on(due_ns):
                 break
         self.happened()
+
+    def _near_events(self) -> int:
+        """Let near events happen, and show programs their news; returns how many there were."""
+        done = self.calls.near_events(_TOGETHER, NEAR_NS)
+        if done:
+            self.pace.quiet_events += done
+            self.happened()
+        return done
 
     def _deliver(self, now_s: float) -> None:
         """Refuse connect requests without a listener when no program is about to listen."""
@@ -173,7 +218,7 @@ class Server:
             self.tell(f"rdmalab: {sentence}")
 
     def _look_for_stuck(self, now_s: float) -> None:
-        if self.trouble.stuck or self._is_expecting() or now_s - self._looked_s < _LOOK_S:
+        if now_s - self._looked_s < _LOOK_S or self.trouble.stuck or self._is_expecting():
             return
         self._looked_s = now_s
         programs = self.calls.programs
@@ -254,34 +299,40 @@ class Server:
 
     # ------------------------------------------------------------------ words
     def _serve(self, connection: Connection, message: bytes) -> None:
-        _, number, place, thread, *returns = HEAD.unpack_from(message)
+        _, number, place, call = head_of(message)
         if place >= len(self.calls.nodes):
             raise ProtocolError
         word, node = WORDS[number], self.calls.nodes[place]
         ask = word.asks.unpack(message, HEAD.size)
         self.calls.caller = None
-        if word.name == "hello":
-            self._hello(connection, word, ask)
-            return
-        if word.name in _STREAMS:
-            self._open_stream(connection, word, node, ask)
-            return
         program = connection.program
-        if word.name == "share_page":
-            self._share_page(connection)
+        if word.name in _CONNECTS:
+            self._connect(connection, word, node, ask)
             return
         if program is None or (program.node and program.node != node):
             raise ProtocolError
         program.heard_s = self.pace.heard_s = time.monotonic()
-        caller = self.calls.caller = program.caller(thread, *returns)
-        program.blocks.pop(caller.thread, None)
+        caller = self.calls.caller = program.caller(call)
+        if program.blocks:
+            program.blocks.pop(caller.thread, None)
         if word.name in POLLS:
             self.polls.serve(Poll(connection, program, word, node, ask, caller))
             return
         if word.name != "clock":
             program.active()
         tail = memoryview(message)[HEAD.size + word.asks.size :]
-        self._perform(connection, word, lambda: self._done(word, program, node, ask, tail))
+        self._perform(connection, word, partial(self._done, word, program, node, ask, tail))
+
+    def _connect(self, connection: Connection, word: Word, node: str, ask: Ask) -> None:
+        """Serve a word by which a program opens a connection, or its page."""
+        if word.name == "hello":
+            self._hello(connection, word, ask)
+        elif word.name == "share_page":
+            self._share_page(connection)
+        else:
+            self._open_stream(connection, word, node, ask)
+        if connection.program is not None:
+            connection.program.heard_s = time.monotonic()
 
     def _done(
         self, word: Word, program: Program, node: str, ask: Ask, tail: memoryview
@@ -318,7 +369,7 @@ class Server:
     def _leave(self, program: Program) -> None:
         """A program has ended, or has closed its connection."""
         self.polls.held.pop(program, None)
-        self.calls.see_looks()
+        self.calls.see()
         self.trouble.leaves(program)
         self.hosts.leave(program)
         self.calls.leave(program, keeps_objects=self.keeps_objects)
@@ -352,8 +403,9 @@ class Server:
         if self.pace.is_virtual:
             self.sockets.reply(connection, errno.EOPNOTSUPP)
             return
-        program.page = Page()
-        self.sockets.reply(connection, 0, descriptor=program.page.descriptor)
+        page = program.page = Page()
+        self.sockets.watch_bell(page.bell.fileno(), page.ring)
+        self.sockets.reply(connection, 0, descriptors=(page.descriptor, page.theirs.fileno()))
 
     def _emptiest(self) -> str:
         """The node with the fewest programs, of several the first."""

@@ -15,8 +15,9 @@ from rdmalab.wire.packet import Packet
 from rdmalab.world.event_queue import Door
 
 _FILLS = frozenset(opcode for opcode, row in WORK.items() if row.local is Local.SCATTER)
-_FILLED = 16  # so many equal bytes become `fill`, not `write`
 _HAS_LONG = attrgetter("memory.has_long")
+_PORT, _READ = Door.PORT, Op.RDMA_READ_REQUEST
+_FILLED = 16  # so many equal bytes become `fill`, not `write`
 _COPIES, _COPIES_ROOM = 1 << 47, 1 << 20  # where no program of user space has memory
 
 
@@ -35,11 +36,13 @@ class SharedMemory:
     ) -> None:
         self.session, self.world = session, session.world
         self.programs, self.names, self.perform = programs, names, perform
-        self._compared: set[str] = set()  # nodes whose programs have been compared meanwhile
+        self.has_long = False  # some region is compared in part only
+        self.compared: set[str] = set()  # nodes whose programs have been compared meanwhile
 
     def settle(self) -> None:
         """Programs may write again: all are compared before the next event that reads."""
-        self._compared.clear()
+        self.has_long = any(map(_HAS_LONG, self.programs))
+        self.compared.clear()
 
     def map(self, program: Program, node: str, addr: int, length: int) -> int:
         """Give a node the memory that a process has at an address; returns the node's address."""
@@ -75,21 +78,28 @@ class SharedMemory:
         event took a third of the time of a pingpong.
         """
         reader = self._next_reader()
-        if reader in self._compared:
+        if reader in self.compared:
             reader = ""
         elif reader:
-            self._compared.add(reader)
+            self.compared.add(reader)
         for program in self.programs if reader else writers:
             if program in writers or program.node in (reader, ""):
                 for addr, octets in program.memory.changes():
                     self._written(program, addr, octets)
-        if self._has_long:
+        if self.has_long:
             for node, addr, length in self._next_reads():
                 self._publish_long(node, addr, length)
 
-    @property
-    def _has_long(self) -> bool:
-        return any(map(_HAS_LONG, self.programs))
+    def publish_before_send(self, program: Program) -> None:
+        """Copy what a program has written before it posted a send by its page.
+
+        The program has gone on since: what it writes before the send is done is a race, as with a
+        device. So where it is alone on its node, that node is compared.
+        """
+        for addr, octets in program.memory.changes():
+            self._written(program, addr, octets)
+        if sum(each.node in (program.node, "") for each in self.programs) == 1:
+            self.compared.add(program.node)
 
     def publish_all(self) -> None:
         """Copy all of it, for several events."""
@@ -105,10 +115,14 @@ class SharedMemory:
         if not heap:
             return ""
         _, _, door, node, argument, _ = heap[0]
-        if isinstance(argument, Packet):
-            reads = argument.opcode_row.op is Op.RDMA_READ_REQUEST or argument.atomiceth is not None
-            return node if reads else ""
-        return node if door is Door.PORT else ""
+        if door is _PORT:
+            return node if self.world.nodes[node].may_read_next else ""
+        if isinstance(argument, Packet) and (
+            argument.atomiceth is not None
+            or (argument.reth is not None and argument.opcode_row.op is _READ)
+        ):
+            return node
+        return ""
 
     def _publish_long(self, node: str, addr: int, length: int) -> None:
         for program in self.programs:
@@ -119,7 +133,7 @@ class SharedMemory:
 
     def publish_sges(self, node: str, sges: Iterable[Mapping[str, int]]) -> None:
         """Copy what a request will read or fill, before it is posted: it was written before."""
-        if self._has_long:
+        if self.has_long:
             for sge in sges:
                 for place in self._translated(node, sge["addr"], sge["length"]):
                     self._publish_long(*place)

@@ -4,13 +4,13 @@ import os
 import select
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rdmalab.compat.c.program import Program
-from rdmalab.compat.c.wire import ANSWER, HEAD, LONGEST, WORDS
+from rdmalab.compat.c.wire import ANSWER, HEAD, LONGEST, WORDS, head_of
 
 _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid of SO_PEERCRED
 _CHUNK = 1 << 16
@@ -63,6 +63,7 @@ class Sockets:
         self.listener.setblocking(False)
         self.connections: list[Connection] = []
         self._by_descriptor: dict[int, Connection] = {}
+        self._bells: dict[int, Callable[[], None]] = {}
         self._epoll = select.epoll()
         self._epoll.register(self.listener, select.EPOLLIN)
 
@@ -77,6 +78,11 @@ class Sockets:
         """End a wait of `listen` when this descriptor is readable; who has it reads it."""
         self._epoll.register(descriptor, select.EPOLLIN)
 
+    def watch_bell(self, descriptor: int, ring: Callable[[], None]) -> None:
+        """Call `ring` each time that bytes come there; who has it need not read them."""
+        self._bells[descriptor] = ring
+        self._epoll.register(descriptor, select.EPOLLIN | select.EPOLLET)
+
     def listen(self, wait_s: float) -> bool:
         """Serve the programs that speak within this time, seconds; whether one has."""
         ready = self._epoll.poll(wait_s)
@@ -86,6 +92,8 @@ class Sockets:
                 self._read(connection)
             elif descriptor == self.listener.fileno():
                 self._welcome()
+            elif descriptor in self._bells:
+                self._bells[descriptor]()
         return bool(ready)
 
     def _welcome(self) -> None:
@@ -146,20 +154,20 @@ class Sockets:
 
     def reply(
         self, connection: Connection, error: int, octets: bytes = b"", bad: int = 0,
-        descriptor: int | None = None,
+        descriptors: Sequence[int] = (),
     ) -> None:  # fmt: skip
         """Answer the message of a connection; one that does not read it is dropped.
 
-        descriptor: travels with the answer; None: none does.
+        descriptors: travel with the answer.
         """
         octets = ANSWER.pack(len(octets), error, bad) + octets
         sock = connection.sock
         try:
             try:
-                if descriptor is None:
-                    sent = sock.send(octets)
+                if descriptors:
+                    sent = socket.send_fds(sock, [octets], descriptors)
                 else:
-                    sent = socket.send_fds(sock, [octets], [descriptor])
+                    sent = sock.send(octets)
             except BlockingIOError:
                 sent = 0
             if sent < len(octets):
@@ -174,7 +182,7 @@ def _length(octets: bytes | bytearray, at: int = 0) -> int:
     """Of the message that begins there, with its head; where no head is whole, that of a head."""
     if len(octets) - at < HEAD.size:
         return HEAD.size
-    length, number, *_ = HEAD.unpack_from(octets, at)
+    length, number, _, _ = head_of(octets, at)
     word = WORDS.get(number)
     if word is None or not word.asks.size <= length <= LONGEST:
         raise ProtocolError

@@ -4,12 +4,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from errno import errorcode
 from itertools import islice
+from shutil import get_terminal_size
 
 from rdmalab.command import NotUnderstood, Noun, Refused
 from rdmalab.compat.c.calls import Calls
 from rdmalab.compat.c.connections import Connections
 from rdmalab.compat.c.program import DESTROYS_ID, Program
 from rdmalab.doctor.consultation import consult
+from rdmalab.doctor.diagnosis.examination import for_program
 from rdmalab.doctor.report.report import Report
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.hca.wr import Cqe
@@ -20,7 +22,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 
-_WIDTH = 100
+_WIDEST = 100  # columns of a report; where none limits them, all of these
 _UNACKED = "has read an event of this id, and not called rdma_ack_cm_event"
 _MOST_QUESTIONS = 4
 _MOST_RECORDS = 10_000  # of the log, in which the last call of a program is sought
@@ -38,16 +40,18 @@ class Trouble:
         self.calls = calls
         self.hosts = hosts
         self.tell = tell
+        self.margin = 0  # columns that a face needs beside a report
         self.found = False
         self.stuck = False
         self.hang = ""
         self._last_refused: tuple[str, str, str] | None = None  # word, errno, and why
+        self._is_refusal_reported = False
 
     def begin_again(self) -> None:
         """Another program has come: what fails from now on is reported too."""
         self.found, self.stuck, self.hang = False, False, ""
-        self._last_refused = None
-        self.calls.session.unanswered = []
+        self._last_refused, self._is_refusal_reported = None, False
+        self.calls.session.unanswered, self.calls.session.outside = [], []
         self.hosts.refused.clear()
 
     def why(self, question: str = "") -> tuple[str, Report]:
@@ -56,8 +60,9 @@ class Trouble:
         Below it the line of the source of each event in it that a call of a program has caused.
         """
         asked = parse_expression(question).node if question else None
-        report = consult(self.calls.session, asked).of_program()
-        lines = list(map(text_of, answer_lines(report, _WIDTH)))
+        report = for_program(self.calls.session, consult(self.calls.session, asked))
+        width = min(_WIDEST, get_terminal_size((_WIDEST, 24)).columns - self.margin)
+        lines = list(map(text_of, answer_lines(report, width)))
         return "\n".join([*lines, *self._sources(report)]), report
 
     def _sources(self, report: Report) -> list[str]:
@@ -100,19 +105,24 @@ class Trouble:
         return -1, is_newest
 
     def leaves(self, program: Program) -> None:
-        """Keep the cause of the last refused call of a program that ends, before its objects go."""
+        """Keep the cause of the last refused call of a program that ends, before its objects go.
+
+        Where other trouble was reported before, `why` alone would answer about that.
+        """
         word, error = program.refused
-        if not word or self.found or self._last_refused is not None:
+        if not word or self.stuck or self._last_refused is not None:
             return
-        text, report = self.why()
-        if report.is_trouble:
-            self._last_refused = word, errorcode.get(error, str(error)), text
+        name = errorcode.get(error, str(error))
+        with suppress(NotUnderstood):  # no call of an adapter was refused so
+            text, report = self.why(name if self.found else "")
+            if report.is_trouble:
+                self._last_refused = word, name, text
 
     def ended(self, name: str, code: int) -> None:
         """Report the refused call that was kept, if a program ends with another code than 0."""
-        if not code or self.found or self._last_refused is None:
+        if not code or self.stuck or self._last_refused is None or self._is_refusal_reported:
             return
-        self.found = True
+        self.found = self._is_refusal_reported = True
         word, error, text = self._last_refused
         self.tell(f"rdmalab: {name} ended with {code} after {word} was refused with {error}")
         self.tell(text)

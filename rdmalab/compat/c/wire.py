@@ -11,13 +11,18 @@ of that header is known here, and the compiler checks each name and type.
 """
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+from operator import attrgetter
 from typing import Any
 
-from rdmalab.compat.c import page
+from rdmalab.hca.wr import Cqe
 
 HEAD = struct.Struct("<IHHQQQ")
+CALLER = struct.Struct("<QQQ")
+"""The last fields of a head: a thread, and where it has called."""
+_HEAD_WITH_CALLER = struct.Struct(f"<IHH{CALLER.size}s")
 ANSWER = struct.Struct("<IiI")
 LONGEST = 1 << 24
 """Bytes of a message; a longer one closes the connection."""
@@ -28,6 +33,12 @@ _C_TYPES = {"u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "i32": "int32
             "u64": "uint64_t"}  # fmt: skip
 _MASKS = {kind: (1 << int(kind[1:])) - 1 for kind in _CODES if kind.startswith("u")}
 _ARRAYS = {"gid": 16, "text": 64}  # bytes
+
+
+def head_of(message: bytes | bytearray | memoryview, at: int = 0) -> tuple[int, int, int, bytes]:
+    """The length, word and node of a message, and the bytes of CALLER."""
+    found: tuple[int, int, int, bytes] = _HEAD_WITH_CALLER.unpack_from(message, at)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +78,10 @@ class Layout:
         for each in (STRUCTURES.get(kind) or PLAIN[kind]).fields:
             self.fields.append(Field(each.type, f"{name}.{each.name}", f"{member}.{each.member}"))
 
+    def values(self, octets: bytes | memoryview, at: int = 0) -> tuple[int, ...]:
+        """The values in the order of the fields."""
+        return self._struct.unpack_from(octets, at)
+
     def unpack(self, octets: bytes | memoryview, at: int = 0) -> Ask:
         """The values by name; `cap.max_send_wr` is a value of the dict at `cap`."""
         values = self._struct.unpack_from(octets, at)
@@ -81,8 +96,27 @@ class Layout:
             into[name] = int.from_bytes(value, "big") if field.type == "gid" else value
         return found
 
+    def packer(self, kind: type) -> Callable[[object], bytes]:
+        """`pack` for objects of one class: three times as fast."""
+        has = [hasattr(kind, name) for name in self._names]
+        codes = [_CODES[field.type] for field in self.fields]
+        gaps = [f"{struct.calcsize('<' + code)}x" for code in codes]
+        parts = [code if there else gap for code, gap, there in zip(codes, gaps, has, strict=True)]
+        packed = struct.Struct("<" + "".join(parts)).pack
+        read = attrgetter(*(name for name, there in zip(self._names, has, strict=True) if there))
+
+        def pack(values: object) -> bytes:
+            try:
+                return packed(*read(values))
+            except struct.error:  # a value that is None or too large
+                return self.pack(values)
+
+        return pack
+
     def pack(self, values: object) -> bytes:
         """The bytes of items, or attributes, that are named as the fields; a missing one is 0."""
+        if not self.size:
+            return b""
         if self._is_plain:
             if isinstance(values, dict):
                 found = [values.get(name) for name in self._names]
@@ -147,6 +181,10 @@ for _name, _text in {
         remote_srqn mss hdr_sz mw bind_rkey bind_mr bind_access setter,
         u64 remote_addr compare_add swap bind_addr bind_length hdr_addr""",
     "receive": "u64 wr_id, u32 num_sge",
+    "poll_entry": "u32 handle num_entries taken",
+    "receive_entry": "u32 handle num_sge, u64 wr_id addr, u32 length lkey",
+    "send_entry": """u32 handle opcode send_flags imm_data rkey num_sge, u64 wr_id remote_addr addr,
+        u32 length lkey""",
     "address": "u32 family port, gid ip",
     "promise": """u32 qp_num psn responder_resources initiator_depth flow_control retry_count
         rnr_retry_count srq ece_vendor_id ece_options""",
@@ -169,6 +207,12 @@ class Setter(IntEnum):
 
 
 SGE, WC = STRUCTURES["sge"], STRUCTURES["wc"]
+pack_cqe = WC.packer(Cqe)
+POLL_ENTRY, RECEIVE_ENTRY = PLAIN["poll_entry"], PLAIN["receive_entry"]
+SEND_ENTRY = PLAIN["send_entry"]
+"""Calls of a program through its page, each after a head with its word: a poll with the number of
+completions that it has taken, and a receive or a send of at most one piece."""
+ENTRY_SIZE = HEAD.size + max(POLL_ENTRY.size, RECEIVE_ENTRY.size, SEND_ENTRY.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +262,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "get_async_event": ("", "u32 event noun number"),
     "ack_async_event": ("u32 event noun number", ""),
     "create_qp": ("""u32 pd qp_type send_cq recv_cq srq xrcd sq_sig_all max_tso_header
-        is_extended, qp_cap cap, u64 send_ops_flags""", "u32 handle, qp_cap cap"),
+        is_extended, qp_cap cap, u64 send_ops_flags""", "u32 handle slot, qp_cap cap"),
     "open_qp": ("u32 xrcd qp_num qp_type", _HANDLE),
     "modify_qp": ("u32 handle mask, qp_attr attr", ""),
     "query_qp": (_HANDLE, "qp_attr attr, u32 sq_sig_all"),
@@ -268,21 +312,12 @@ WORDS = {
 NUMBERS = {word.name: number for number, word in WORDS.items()}
 
 
-_PAGE = [
-    f"#define NO_OPCODE {NO_OPCODE}u",
-    f"#define PAGE_SIZE {page.SIZE}",
-    f"#define SLOTS {page.SLOTS}",
-    f"#define HOLD_NS {page.HOLD_NS}",
-    "struct slot { uint32_t ready, looks, entries, thread; };",
-    "struct page { uint32_t busy, looks, news, blocked; struct slot queues[]; };",
-]
-
-
 def header() -> str:
     """The C header of all this."""
     lines = ["/* Made from rdmalab/compat/c/wire.py. */", "enum word {"]
     lines += [f"\tWORD_{word.name.upper()} = {word.number}," for word in WORDS.values()]
-    lines += ["};", f"#define LONGEST {LONGEST}u", *_PAGE, "enum setter {"]
+    lines += ["};", f"#define LONGEST {LONGEST}u"]
+    lines += [f"#define NO_OPCODE {NO_OPCODE}u", "enum setter {"]
     lines += [f"\tSETTER_{setter.name} = {setter.value}," for setter in Setter] + ["};"]
     for name, layout in (STRUCTURES | PLAIN).items():
         lines += _structure(f"wire_{name}", layout)

@@ -9,7 +9,7 @@ from rdmalab.command import Noun, Ref
 from rdmalab.compat.c import memory
 from rdmalab.compat.c.calls import CALL_NS, Calls, bad_handle
 from rdmalab.compat.c.program import DESTROYS_ID, Handle, Program
-from rdmalab.compat.c.wire import WC, Ask
+from rdmalab.compat.c.wire import Ask, pack_cqe
 from rdmalab.hca.memory import NOT_MAPPED, PAGE, READ_ONLY
 from rdmalab.hca.wr import Cqe
 from rdmalab.spec.access import Access
@@ -73,7 +73,7 @@ def _query_device(call: Call) -> Answer:
     guid = int.from_bytes(call.calls.world.nodes[call.node].mac.to_bytes(8, "big"), "little")
     # vendor_id 0: perftest takes another way for the devices of some vendors.
     attr = numbers | {
-        "fw_ver": found["fw_ver"], "node_guid": guid, "sys_image_guid": guid, "vendor_id": 0,
+        "fw_ver": found["fw_ver"], "node_guid": guid, "sys_image_guid": guid,
         "max_sge": min(numbers["max_send_sge"], numbers["max_recv_sge"]),
     }  # fmt: skip
     return {**numbers, "attr": attr}
@@ -217,6 +217,7 @@ def _bind_mw(call: Call) -> Answer:
         **{f"bind_{name}": call.ask[name] for name in ("addr", "length", "access")},
     }  # fmt: skip
     call.perform("bind_mw", qp=call.ref(Noun.QP, "qp"), mw=window, asked=asked)
+    call.calls.revoke()  # it has taken a slot of the send queue
     return {"rkey": call.calls.find(window).rkey}
 
 
@@ -248,7 +249,7 @@ def _resize_cq(call: Call) -> Answer:
 
 def completion(cqe: Cqe) -> bytes:
     """A completion as it travels."""
-    return WC.pack(cqe)
+    return pack_cqe(cqe)
 
 
 @word
@@ -341,7 +342,8 @@ def _create_qp(call: Call) -> Answer:
         call.perform("qp_to_qp_ex", qp=call.calls.ref(call.node, Noun.QP, qp.number))
     else:
         qp = call.make("create_qp", Noun.QP, init_attr=init, **pd)
-    return {"handle": qp.number, "cap": qp.told_cap}
+    slot = call.calls.pair_slot(call.program, (call.node, Noun.QP, qp.number))
+    return {"handle": qp.number, "slot": slot, "cap": qp.reported_cap}
 
 
 @word

@@ -1,4 +1,4 @@
-"""pyverbs.qp: extended queue pairs; the other classes are in qp_attr, qp_init_attr, queue_pair."""
+"""pyverbs.qp: extended queue pairs; the other classes are in qp_attr and queue_pair."""
 
 from collections.abc import Sequence
 from errno import EOPNOTSUPP
@@ -14,11 +14,16 @@ from rdmalab.compat.pyverbs.mr import MR, MW, MWBind, MWBindInfo, lend
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserError
 from rdmalab.compat.pyverbs.qp_attr import *
-from rdmalab.compat.pyverbs.qp_attr import ECE, QPAttr, QPRateLimitAttr, address
+from rdmalab.compat.pyverbs.qp_attr import (
+    ECE,
+    QPAttr,
+    QPInitAttr,
+    QPInitAttrEx,
+    QPRateLimitAttr,
+    address,
+)
 from rdmalab.compat.pyverbs.qp_cap import CAPS
 from rdmalab.compat.pyverbs.qp_cap import QPCap as QPCap
-from rdmalab.compat.pyverbs.qp_init_attr import *
-from rdmalab.compat.pyverbs.qp_init_attr import QPInitAttr, QPInitAttrEx
 from rdmalab.compat.pyverbs.struct import WIDE, expect, table
 from rdmalab.compat.pyverbs.utils import qp_state_to_str, qp_type_to_str
 from rdmalab.compat.pyverbs.wr import SGE, RecvWR, SendWR, post
@@ -55,7 +60,7 @@ class QP(LabObject[QueuePair]):
             self._pd, xrcd = init_attr.pd, init_attr.xrcd
         queues = init_attr.send_cq, init_attr.recv_cq, init_attr.srq
         self._join(creator, self._pd, *queues, xrcd)
-        init_attr.fill(_sizes(self.found.told_cap))
+        init_attr.fill(_sizes(self.found.reported_cap))
         if qp_attr is not None:
             getattr(self, _BEGINS.get(QPType(self.qp_type), "to_init"))(qp_attr)
 

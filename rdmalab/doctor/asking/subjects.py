@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from rdmalab.command import NotUnderstood, Noun, Thing
-from rdmalab.doctor.asking.suspects import never_made, subject_of, suspects, trouble_with
+from rdmalab.doctor.asking.suspects import never_made, suspects, trouble_with
 from rdmalab.doctor.case import (
     Case,
     CompletionQueue,
@@ -29,47 +29,35 @@ from rdmalab.doctor.evidence.work_requests import post_kind
 from rdmalab.doctor.facts.thread_waits import thread_wait
 from rdmalab.doctor.facts.undelivered import for_bytes
 from rdmalab.doctor.moments.moments import visit
-from rdmalab.grammar.hints import quoted, suggest
-from rdmalab.grammar.nodes import Index, Node, Path
+from rdmalab.grammar.nodes import Index, Path
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.spec.records import Kind, recv_wqe_of
-from rdmalab.spec.rules import ERRNO_NAMES, RULES
+from rdmalab.spec.rules import ERRNO_NAMES
 from rdmalab.spec.states import QPState
 from rdmalab.world.programs import programs_of
 from rdmalab.world.relations import exists, find_qp, peer_of
-
-WHAT = (
-    "why, why A.qp0, why A.qp0.wr[7], why B.qp0.recv_wr[3], why A.cq0, why B.mr0[0:64], why EINVAL"
-)
 
 _UP = (QPState.RTR, QPState.RTS, QPState.SQD)
 """Then a queue pair works, and what was posted on it is more interesting than itself."""
 
 
-def subjects(session: Session, log: Log, question: Node | None) -> list[Subject]:
-    """The subjects of a question, the worst first; NotUnderstood if it names none."""
+def subjects(session: Session, log: Log, question: Path | None) -> list[Subject]:
+    """The subjects of a normalised question, the worst first; [] if it names none then.
+
+    NotUnderstood of bytes that leave their region.
+    """
     if question is None:
         return list(suspects(session, log, lambda _thing: True))[:MOST]
-    if not isinstance(question, Path):
-        raise NotUnderstood("that is not a subject of why", hint=f"try: {WHAT}")
     if question.is_single and question.steps[0] not in session.world.nodes:
-        return _by_errno(session, log, question)
+        return _by_errno(log, str(question))
     return _by_path(session, log, question)[:MOST]
 
 
 # --------------------------------------------------------------------------- asked by name
-def _by_errno(session: Session, log: Log, path: Path) -> list[Subject]:
+def _by_errno(log: Log, text: str) -> list[Subject]:
     """The newest call that was refused so, by errno or by rule."""
-    text = str(path)
-    if text not in ERRNO_NAMES.values() and text not in RULES:
-        hint = suggest(text, [*session.names.all(), *ERRNO_NAMES.values()])
-        raise NotUnderstood(f"{quoted(text)} is no object and no errno", path.place, hint)
     found = [c for c in log.refused() if text in (c.refusal, ERRNO_NAMES.get(c.errno))]
-    if not found:
-        refused = dict.fromkeys(ERRNO_NAMES.get(c.errno, "") for c in log.refused())
-        hint = f"refused so far: {' '.join(refused)}" if refused else "no call was refused so far"
-        raise NotUnderstood(f"no call was refused with {text}", path.place, hint)
-    return [subject_of(found[-1])]
+    return [call.subject for call in found[-1:]]
 
 
 def _by_path(session: Session, log: Log, path: Path) -> list[Subject]:
@@ -78,12 +66,8 @@ def _by_path(session: Session, log: Log, path: Path) -> list[Subject]:
     if node in session.world.nodes and not rest:
         return list(suspects(session, log, lambda thing: thing.node == node))
     thing = session.names.find(f"{node}.{name}")
-    if thing is None and (calls := never_made(log, f"{node}.{name}")):
-        return calls[-1:]
     if thing is None:
-        hint = suggest(str(path), session.names.all())
-        raise NotUnderstood(f"nothing is called {quoted(f'{node}.{name}')}", path.place, hint)
-    ask = _OF_NOUN.get(thing.noun, _object)
+        return never_made(log, f"{node}.{name}")[-1:]
     index = _index(path, 3)
     if index is not None and path.steps[2] in _NEWEST:
         return [_newest_of_lives(session, log, f"{node}.{name}", path)]
@@ -96,7 +80,7 @@ def _by_path(session: Session, log: Log, path: Path) -> list[Subject]:
         left = [each.subject for each in orphans(log, thing.node) if each.qp == thing][-1:]
         own = used or [*_when_it_lived(session, log, thing, path), _gone(thing, at)]
         return [*left, *own]
-    return ask(session, log, thing, path)
+    return _OF_NOUN.get(thing.noun, _object)(session, log, thing, path)
 
 
 def _object(session: Session, log: Log, thing: Thing, _path: Path) -> list[Subject]:
@@ -116,7 +100,7 @@ def _when_it_lived(session: Session, log: Log, thing: Thing, path: Path) -> list
 def _used_afterwards(session: Session, log: Log, thing: Thing) -> list[Subject]:
     """The first call that used a destroyed object."""
     calls = [c for c in log.refused() if c.refusal == "use-after-destroy"]
-    return [subject_of(c) for c in calls if thing in gone_in(session, c.invocation)][:1]
+    return [c.subject for c in calls if thing in gone_in(session, c.invocation)][:1]
 
 
 def _gone(thing: Thing, index: Index | None) -> Subject:
@@ -167,8 +151,6 @@ def _index(path: Path, at: int) -> Index | None:
 
 
 def _queue_pair(session: Session, log: Log, thing: Thing, path: Path) -> list[Subject]:
-    if len(path.steps) > 2:
-        raise NotUnderstood(f"why does not explain {path}", path.place, f"try: {WHAT}")
     found = list(suspects(session, log, lambda it: it == thing))
     found = found or trouble_with(session, log, thing)
     own = Subject(Sort.QP, thing)

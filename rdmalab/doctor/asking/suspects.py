@@ -15,21 +15,10 @@ from rdmalab.doctor.evidence.outcome import Status, outcome_of
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.evidence.work_of_queues import MOST, Wanted, failed_lives, qps_of, undone
 from rdmalab.doctor.facts import receivers
+from rdmalab.doctor.facts.vain_swaps import vain_swap
 from rdmalab.doctor.fixes.refused_calls import OF_USE
 from rdmalab.doctor.moments.moments import moments, teardowns, visit
-from rdmalab.doctor.moments.unreported import (
-    abandoned_sends,
-    lost_messages,
-    overtaken,
-    overwritten,
-    polled_without_result,
-    queue_pairs_in_err,
-    read_early,
-    refilled,
-    replaced,
-    taken_queue_pairs,
-    torn,
-)
+from rdmalab.doctor.moments.unreported import LOOKS, abandoned_sends, taken_queue_pairs
 from rdmalab.hca.objects import region_number, window_number
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
@@ -63,7 +52,7 @@ def _once(
 
 def _failed(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Of the last life of each queue pair that has a failure what failed first, unless mended."""
-    where = [(rec.node_of(r), rec.object_of(r)) for r in log.failed_sends]
+    where = [rec.place_of(r) for r in log.failed_sends]
     where += [(rec.node_of(r), rec.cqe_of(r).qp_num) for r in log.failed_receives]
     for node, number in sorted(dict.fromkeys(where)):
         thing = Thing(Noun.QP, node, number)
@@ -95,7 +84,7 @@ def _refusals(_session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
             continue  # the program itself waits, and is stuck
         empty_polls.add((call.verb, call.thing))
         if not (repeats.has(call) or _polled_since(log, call) or is_past(log, call)):
-            yield subject_of(call)
+            yield call.subject
 
 
 def _polled_since(log: Log, call: Call) -> bool:
@@ -123,7 +112,11 @@ def _stuck(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
         subject = Subject(Sort.PROGRAM, program.thing)
         waits = program.state is not ProgramState.DONE and log.rests(program.thing)
         # a loop without end has no last line to come to
-        never = 0 not in program.loops and outcome_of(session, subject, log).kind is Status.NEVER
+        never = (
+            outcome_of(session, subject, log).kind is Status.NEVER
+            if 0 not in program.loops
+            else vain_swap(Case(session, subject, log, asked=True), program) is not None
+        )
         if wanted(program.thing) and (waits or never or program.state is ProgramState.FAILED):
             yield subject
 
@@ -141,25 +134,15 @@ def _hanging(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
 def _overrun(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Completion queues that lost something."""
     found = log.of(Kind.CQ_OVERRUN)
-    for node, number in dict.fromkeys((rec.node_of(r), rec.object_of(r)) for r in found):
+    for node, number in dict.fromkeys(rec.place_of(r) for r in found):
         subject = Subject(Sort.CQ, Thing(Noun.CQ, node, number))
         if wanted(subject.thing) and not is_made_good(session, log, subject, log.event):
             yield subject
 
 
-def subject_of(call: Call) -> Subject:
-    """A refused call as a subject."""
-    node, number = call.thing
-    return Subject(Sort.CALL, Thing(Noun.NODE, node, number), event=call.event)
-
-
 _Look = Callable[[Session, Log, Wanted], Iterator[Subject]]
 _REPORTED: tuple[_Look, ...] = (_failed, _refusals)
-_UNREPORTED: tuple[_Look, ...] = (
-    _stuck, _hanging, _abandoned, _overrun,
-    queue_pairs_in_err, lost_messages, polled_without_result, overwritten, refilled,
-    overtaken, torn, read_early, replaced,
-)  # fmt: skip
+_UNREPORTED: tuple[_Look, ...] = (_stuck, _hanging, _abandoned, _overrun, *LOOKS)
 
 
 def trouble_with(session: Session, log: Log, thing: Thing) -> list[Subject]:
@@ -180,7 +163,7 @@ def _had_part(session: Session, log: Log, subject: Subject, thing: Thing) -> boo
 
 def never_made(log: Log, name: str) -> list[Subject]:
     """The refused calls that were to make an object of this name, oldest first."""
-    return [subject_of(call) for call in log.refused()
+    return [call.subject for call in log.refused()
             if call.invocation is not None and name in map(str, _new(call))]  # fmt: skip
 
 

@@ -20,16 +20,20 @@ def wrong_qpn(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
     node, number = misses[-1].node, misses[-1].number
     many = fmt.count(len(misses), "packet")
     gone = receivers.destroyed(case, node, number)
-    set_at = _peer_set_at(case, qp)
+    set_at = receivers.peer_set_at(case, qp) if qp.transport.connected else None
     if gone is not None and set_at is not None and gone > set_at:
         return ok(f"queue pair {number:#x} was there when they were connected", set_at)
-    cure, right = _wrong_qpn_cure(case, qp, unanswered.wqe, node)
+    right = _right(case, qp, unanswered.wqe, node)
     but = f", but {case.qp_name(right)} has number {right.number:#x}" if right is not None else ""
+    how = "it was posted with remote_qpn"
+    if qp.transport.connected:
+        how = f"{case.qp_name(qp)} was given dest_qp_num"
     evidence = [
-        _number_evidence(case, qp, number, set_at, but),
+        fact(f"{how}={number:#x}{but}", _since(case, qp, unanswered)),
         fact(f"{node} has no queue pair {number:#x}: {many} dropped", misses[-1].event),
         *([fact(f"queue pair {number:#x} of {node} was destroyed", gone)] if gone else []),
     ]
+    cure = _wrong_qpn_cure(case, qp, unanswered.wqe.wr, right) if right is not None else None
     return unanswered.finding(*evidence, cure=cure, since=set_at or unanswered.send.posted)
 
 
@@ -40,7 +44,7 @@ def _wrong_qpn_of_another(case: Case, qp: QueuePair, wqe: SendWqe) -> Finding | 
     if reached is wanted or reached.node != wanted.node:
         return None
     set_at, right = receivers.peer_set_at(case, qp), case.qp_name(wanted)
-    lines = reconnect(case, qp, wanted) + commands.again(case, qp, wqe.wr, wanted, after_reset=True)
+    lines = recovery.reconnected_to(case, qp, wanted, wqe.wr)
     return blocking(
         case,
         fact(f"{case.qp_name(qp)} was given dest_qp_num={reached.number:#x}, but {right} has "
@@ -52,36 +56,17 @@ def _wrong_qpn_of_another(case: Case, qp: QueuePair, wqe: SendWqe) -> Finding | 
     )  # fmt: skip
 
 
-def _peer_set_at(case: Case, qp: QueuePair) -> int | None:
-    """The event that set the peer of a connected QP; None for UD, whose WRs each name one."""
-    return receivers.peer_set_at(case, qp) if qp.transport.connected else None
-
-
-def _number_evidence(
-    case: Case, qp: QueuePair, number: int, set_at: int | None, but: str
-) -> Evidence:
-    """The number that was given; but: the words about the right one."""
+def _right(case: Case, qp: QueuePair, wqe: SendWqe, node: str) -> QueuePair | None:
+    """The queue pair whose number was meant; None where that is anybody's guess."""
     if qp.transport.connected:
-        return fact(f"{case.qp_name(qp)} was given dest_qp_num={number:#x}{but}", set_at)
-    posted = case.send.posted if case.send is not None else None
-    return fact(f"it was posted with remote_qpn={number:#x}{but}", posted)
+        return receivers.meant(case.world, qp, node)
+    return next(iter(receivers.listeners(case.world, node, wqe.wr.remote_qkey)), None)
 
 
-def _wrong_qpn_cure(
-    case: Case, qp: QueuePair, wqe: SendWqe, node: str
-) -> tuple[Fix | None, QueuePair | None]:
-    """Tell the number of who is meant; None where that is anybody's guess."""
-    if not qp.transport.connected:
-        found = receivers.listeners(case.world, node, wqe.wr.remote_qkey)
-        if not found:
-            return None, None
-        name = case.qp_name(found[0])
-        return Fix(commands.again(case, qp, wqe.wr, found[0], remote_qpn=name)), found[0]
-    peer = receivers.meant(case.world, qp, node)
-    if peer is None:
-        return None, None
-    lines = reconnect(case, qp, peer)
-    return Fix(lines + commands.again(case, qp, wqe.wr, peer, after_reset=True)), peer
+def _wrong_qpn_cure(case: Case, qp: QueuePair, wr: SendWR, right: QueuePair) -> Fix:
+    if qp.transport.connected:
+        return Fix(recovery.reconnected_to(case, qp, right, wr))
+    return Fix(commands.again(case, qp, wr, right, remote_qpn=case.qp_name(right)))
 
 
 _MOST_REPLIES = 64  # of each node and queue pair, the newest
@@ -135,8 +120,7 @@ def _own_reply(case: Case) -> _Reply | None:
     if receivers.goes_to(case, send)[0] != qp.node:
         return None
     for record in reversed(case.log.about(Kind.RECV_TAKEN, qp.thing)[-_MOST_REPLIES:]):
-        event = event_of(record)
-        came = messages.arrived(case.world, case.log, event, qp.node, qp.number)
+        event, came = event_of(record), messages.arrived_with(case.log, record)
         if came is None or came.thing.node == qp.node or event > (send.posted or 0):
             continue
         peer = find_qp(case.world, *came.thing[1:])
@@ -279,11 +263,8 @@ def _wrong_gid_cure(case: Case, send: Send, qp: QueuePair, peer: QueuePair | Non
         return None
     wr = send.wqe.wr
     if qp.transport.connected:
-        lines = reconnect(case, qp, peer)
-        return Fix(lines + commands.again(case, qp, wr, peer, after_reset=True))
-    name, pd = commands.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
-    made = f"create_ah {name} pd={pd} to={peer.node}"
-    return Fix([made, *commands.again(case, qp, wr, peer, ah=name)])
+        return Fix(recovery.reconnected_to(case, qp, peer, wr))
+    return Fix(recovery.through_new_handle(case, qp, wr, peer.node, peer))
 
 
 @check("no-grh", verbs=("modify_qp", "create_ah"))
@@ -323,9 +304,9 @@ def _chosen(case: Case, qp: QueuePair) -> Evidence:
     """The call that set the addresses of its packets."""
     wqe = case.wqe
     if qp.path is not None and qp.transport.connected:
-        set_at = max(case.log.entered(qp.thing, QPState.RTR), default=None)
         ends = f"from {_words(qp.path.flow.src)} to {_words(qp.path.flow.dst)}"
-        return fact(f"{case.qp_name(qp)} was connected {ends}", set_at)
+        connected = f"{case.qp_name(qp)} was connected {ends}"
+        return fact(connected, receivers.peer_set_at(case, qp))
     number = wqe.wr.ah or 0 if wqe is not None else 0
     made = case.log.created(Thing(Noun.AH, qp.node, number))
     ah = case.hca.ahs.items.get(number)
@@ -341,32 +322,26 @@ def _words(gid: int) -> str:
 
 def _other(case: Case, found: delivery.Obstacle, node: str) -> list[Evidence]:
     """Another address of the same port."""
-    if not node or not _is_reached(case, node, found):
-        return []
-    dgid = ah_attr_of(case.world.nodes[node]).dgid
-    return [fact(f"{node} has {receivers.gid_words(dgid)} as well")]
+    gid = _reached(case, node, found) if node else 0
+    return [fact(f"{node} has {receivers.gid_words(gid)} as well")] if gid else []
 
 
-def _is_reached(case: Case, node: str, found: delivery.Obstacle) -> bool:
-    """Whether its other address, the one that routers know, is not the dead one."""
+def _reached(case: Case, node: str, found: delivery.Obstacle) -> int:
+    """The other address of a port, which routers know; 0 if that is the dead one."""
     gid = ah_attr_of(case.world.nodes[node]).dgid
-    return gid not in (0, found.match.gid)
+    return gid if gid != found.match.gid else 0
 
 
 def _no_route_cure(case: Case, qp: QueuePair, found: delivery.Obstacle) -> Fix:
     """Fix: connect and send again by the addresses that routers know."""
-    send, there = case.send, found.lost[-1]
-    wqe = send.wqe if send is not None else None
+    wqe, there = case.wqe, found.lost[-1]
     other = there.target if there.source == case.node else there.source
-    if wqe is None or not other or not all(_is_reached(case, n, found) for n in (case.node, other)):
+    if wqe is None or not other or not all(_reached(case, n, found) for n in (case.node, other)):
         return Fix(program="choose a GID (sgid_index and dgid) that the network between routes")
     if qp.transport.connected:
         lines = commands.bring_up_again(case, qp, {"ah_attr": other}, {"ah_attr": case.node})
         return Fix([*lines, *commands.again(case, qp, wqe.wr, after_reset=True)])
-    name = commands.free_name(case, Noun.AH, case.node)
-    pd = case.name(Noun.PD, qp.node, qp.pd)
-    made = f"create_ah {name} pd={pd} to={other}"
-    return Fix([made, *commands.again(case, qp, wqe.wr, ah=name)])
+    return Fix(recovery.through_new_handle(case, qp, wqe.wr, other))
 
 
 @check("pkey")
@@ -386,27 +361,19 @@ def pkey(case: Case, qp: QueuePair, path: Path, unanswered: Unanswered) -> Findi
              f"its own: {why}", receivers.peer_set_at(case, peer)),
         fact(f"{fmt.count(len(misses), 'packet')} dropped, counted in bad_pkey_cntr",
              misses[-1].event),
-        cure=_pkey_cure(case, unanswered, qp, peer), since=since,
+        cure=_pkey_cure(case, unanswered.wqe.wr, qp, peer), since=since,
     )  # fmt: skip
 
 
-def _pkey_cure(case: Case, unanswered: Unanswered, qp: QueuePair, peer: QueuePair) -> Fix | None:
+def _pkey_cure(case: Case, wr: SendWR, qp: QueuePair, peer: QueuePair) -> Fix:
     """The entries that name a partition of both; where there is none, one is put in."""
-    wqe, assigned = unanswered.wqe, []
-    if wqe is None or qp.path is None:
-        return None
-    pair = _shared(case, qp, peer)
-    if pair is None:
-        pair = qp.attr.pkey_index or 0, peer.attr.pkey_index or 0
-        assigned = [_assigned(qp, peer, pair)]
-    ours, theirs = ({"pkey_index": str(index)} for index in pair)
+    shared, now = _shared(case, qp, peer), (qp.attr.pkey_index or 0, peer.attr.pkey_index or 0)
+    assigned = [_assigned(qp, peer, now)] if shared is None else []
+    ours, theirs = ({"pkey_index": str(index)} for index in shared or now)
     if qp.transport.connected:
-        lines = reconnect(case, qp, peer, ours, theirs)
-    else:
-        lines = commands.bring_up_again(case, qp, ours) + commands.bring_up_again(
-            case, peer, theirs
-        )
-    return Fix([*assigned, *lines, *commands.again(case, qp, wqe.wr, peer, after_reset=True)])
+        return Fix(assigned + recovery.reconnected_to(case, qp, peer, wr, ours, theirs))
+    up = [commands.bring_up_again(case, *end) for end in ((qp, ours), (peer, theirs))]
+    return Fix([*assigned, *up[0], *up[1], *commands.again(case, qp, wr, peer, after_reset=True)])
 
 
 def _assigned(qp: QueuePair, peer: QueuePair, pair: tuple[int, int]) -> str:

@@ -6,6 +6,7 @@ from rdmalab.doctor.evidence.content import written_back
 from rdmalab.doctor.evidence.host_reads import early_reads, watched
 from rdmalab.doctor.facts.memory_waits import Early, concerning, early_waits
 from rdmalab.doctor.kit import *
+from rdmalab.views.memory import scatters
 
 _ADVICE = "wait for the completion before you write into the buffer again, or post it INLINE"
 
@@ -126,8 +127,7 @@ def _reads(case: Case, content: Content) -> list[Evidence]:
         name = case.qp_name(qp)
         for serial in range(qp.comp.serial, qp.req.started):
             wqe = qp.sq.wqes[serial]
-            scatters = wqe.work is not None and wqe.work.local is Local.SCATTER
-            pieces = messages.pieces(content.hca, wqe.sg) if scatters else []
+            pieces = messages.pieces(content.hca, wqe.sg) if scatters(wqe) else []
             if meet([content.piece], pieces):
                 posted = messages.post_of(case.log, Thing(Noun.QP, content.node, number), serial)
                 what = f"{name}.wr[{wqe.wr.wr_id}] reads into these bytes and has not completed"

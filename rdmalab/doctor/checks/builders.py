@@ -20,8 +20,7 @@ def missing_setter(case: Case, qp: QueuePair, call: Call) -> Finding:
     if call.refusal != RULE:
         return ok("every builder has the setters that it needs")
     batch = posting_calls.closed_by(case.log, call)
-    answer = f"wr_complete returned {errno_name(call.errno)}: {call.message}"
-    return _missing(case, qp, batch, fact(answer, call.event))
+    return _missing(case, qp, batch, fact(call.answer, call.event))
 
 
 @missing_setter.instead
@@ -36,8 +35,7 @@ def _of_send(case: Case, send: Send, ending: Ending, qp: QueuePair) -> Finding:
     if built is None or not _needs(qp, built):
         return ok("it has its destination setter")
     text = f"this device posts it nevertheless; it ended with {ending.status.name}"
-    status = fact(text, ending.event)
-    return _missing(case, qp, batch, status)
+    return _missing(case, qp, batch, fact(text, ending.event))
 
 
 def _missing(case: Case, qp: QueuePair, batch: Batch | None, answer: Evidence) -> Finding:
@@ -47,9 +45,8 @@ def _missing(case: Case, qp: QueuePair, batch: Batch | None, answer: Evidence) -
              f"{qp_setter(qp.qp_type)} followed", built.event)
         for built in without[:2]
     ]  # fmt: skip
-    return fail(
-        *evidence, answer, cure=_missing_setter_cure(case, qp, batch) if batch is not None else None
-    )
+    cure = _missing_setter_cure(case, qp, batch) if batch is not None else None
+    return fail(*evidence, answer, cure=cure)
 
 
 def _needs(qp: QueuePair, built: Building) -> bool:
@@ -164,8 +161,10 @@ def _ending(batch: Batch, refusal: Call | None) -> list[Evidence]:
     """Evidence: the end of the batch."""
     many = fmt.count(len(batch.built), "work request")
     if refusal is not None:
-        answer = f"wr_complete returned {errno_name(refusal.errno)}: {refusal.message}"
-        return [fact(answer, batch.closed), fact(f"none of its {many} was posted", batch.closed)]
+        return [
+            fact(refusal.answer, batch.closed),
+            fact(f"none of its {many} was posted", batch.closed),
+        ]
     if batch.ending == ABORTED:
         return [fact(f"wr_abort discarded the batch of {many}", batch.closed)]
     return [fact(f"another thread wrote over the batch of {many}", batch.closed)]

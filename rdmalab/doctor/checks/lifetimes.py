@@ -8,6 +8,7 @@ from rdmalab.doctor.kit import *
 from rdmalab.grammar.format import render
 from rdmalab.hca.dma import Denied
 from rdmalab.views.key_denials import Denial
+from rdmalab.views.memory import scatters
 
 
 @check("dereg-early")
@@ -71,9 +72,9 @@ def _lent(case: Case, send: Send, wqe: SendWqe, ending: Ending) -> Finding | Non
     correction = memory_fixes.target(case, peer, wqe.wr, denial)
     cure = None
     if correction is not None:
-        named = {"remote": correction.sg, "remote_addr": None, "rkey": None}
-        again = commands.again(case, qp, wqe.wr, after_reset=True, **named)
-        cure = Fix([*correction.lines, *memory_fixes.ready_to_send(case, qp), *again])
+        named = memory_fixes.at(correction.sg)
+        again = memory_fixes.sent_when_ready(case, qp, wqe.wr, **named)
+        cure = Fix([*correction.lines, *again])
     return fail(
         _fact_of(case, gone, ""),
         fact(f"the request names its rkey, {wqe.wr.rkey:#x}", send.posted),
@@ -84,8 +85,7 @@ def _lent(case: Case, send: Send, wqe: SendWqe, ending: Ending) -> Finding | Non
 
 def _order(case: Case, gone: key_lookup.Gone) -> Fix | None:
     """The order of two threads, of which one posted the work and the other took the region."""
-    work = case.work
-    posted = work.posted if work is not None else None
+    posted = case.work.posted if case.work is not None else None
     return ordered(case.log, gone.event, posted, case.names.of(gone.thing))
 
 
@@ -94,14 +94,11 @@ _ADVICE = "keep memory registered until all work that names it has completed"
 
 def _dereg_early_cure(case: Case) -> Fix:
     """Register the bytes once more, and post the work again."""
-    qp, receive, wqe = case.qp, case.receive, case.wqe
+    qp, work, entry = case.qp, case.work, case.entry
     found = None
-    if wqe is not None and qp is not None:
-        scatters = wqe.work is not None and wqe.work.local is Local.SCATTER
-        rights = int(Access.LOCAL_WRITE) if scatters else 0
-        found = memory_fixes.posted_with(case, qp, wqe.wr, rights, qp)
-    elif receive is not None and receive.wqe is not None and qp is not None and not receive.shared:
-        found = memory_fixes.posted_with(case, qp, receive.wqe.wr, int(Access.LOCAL_WRITE), qp)
+    if qp is not None and entry is not None and work is not None and not work.shared:
+        rights = int(Access.LOCAL_WRITE) if scatters(entry) else 0
+        found = memory_fixes.posted_with(case, qp, entry.wr, rights, qp)
     return found or Fix(program=_ADVICE)
 
 
@@ -128,7 +125,7 @@ def lent_buffer_reused(case: Case, content: Content) -> Finding:
     found = next(((loan, _writes(case, loan)) for loan in loans if _writes(case, loan)), None)
     halves = [each.read.subject for each in torn_reads(case.log, case.node)]
     if found is None or not (case.asked or found[0].read.subject in halves):
-        return ok("no READ fetched bytes that their owner had changed meanwhile")
+        return _written_later(case, content)
     loan, (first, *_) = found
     _, who = case.log.asked(event_of(first))
     node, wr_id = loan.owner.node, loan.wr.wr_id
@@ -147,38 +144,48 @@ def lent_buffer_reused(case: Case, content: Content) -> Finding:
 def _loan(case: Case, touch: Touch, message: Message) -> _Loan | None:
     """The bytes of the owner that a READ fetched to this place; None if it was no READ."""
     wr = message.wqe.wr
+    if (source := ownership.fetched(case.world, message.thing, wr)) is None:
+        return None
+    owner, start = source[0], source[1] + message.offset + touch.at
     read = Send(case.session, message.subject, case.log)
-    owner = peer_of(case.world, read.qp) if read.qp is not None else None
-    if wr.opcode != WROpcode.RDMA_READ or owner is None:
-        return None
-    opened = case.world.nodes[owner.node].rkeys.get(wr.rkey)
-    if opened is None:
-        return None
-    start = wr.remote_addr - opened.iova + opened.addr + message.offset + touch.at
     by_message_at = _offered_at(case, read, message.posted)
     offered = message.posted if by_message_at is None else by_message_at
-    return _Loan(
-        read, wr, owner, (start, touch.piece[1]), offered, by_message_at is not None, message.sent
-    )
+    piece, by_message = (start, touch.piece[1]), by_message_at is not None
+    return _Loan(read, wr, owner, piece, offered, by_message, message.sent)
 
 
 def _offered_at(case: Case, read: Send, posted: int) -> int | None:
     """The post of the last message of the owner that the reader had got before it began."""
     taken = [r for r in case.log.of(Kind.RECV_TAKEN, read.node, read.number)
              if event_of(r) < posted]  # fmt: skip
-    if not taken:
-        return None
-    message = messages.arrived(case.world, case.log, event_of(taken[-1]), read.node, read.number)
+    message = messages.arrived_with(case.log, taken[-1]) if taken else None
     return message.posted if message is not None else None
 
 
 def _writes(case: Case, loan: _Loan) -> list[Record]:
     """The writes of the owner's program there while it was lent."""
     return [
-        record
-        for record in case.log.of(Kind.HOST_WROTE, loan.owner.node)
-        if loan.offered < event_of(record) < loan.left and meet([loan.piece], [piece_of(record)])
+        r
+        for r in case.log.of(Kind.HOST_WROTE, loan.owner.node)
+        if loan.offered < event_of(r) < loan.left and meet([loan.piece], [piece_of(r)])
     ]
+
+
+def _written_later(case: Case, content: Content) -> Finding:
+    """A warning of bytes that their owner's program wrote when the READ of them was over."""
+    for touch, message in content.brought if case.asked else ():
+        for late in ownership.later_writes(case.log, message, touch.at, touch.piece[1]):
+            sinks = ownership.sinks(case.log, message.thing.node)
+            ended = next((e.ended for e in sinks if e.subject == message.subject), None)
+            if late.came is None and ended is not None and late.event > ended:
+                where = words_for(case.session, late.node, late.piece)
+                return warn(
+                    fact(f"{case.log.who(late.event)} wrote {where}", late.event),
+                    fact(f"{name_of(case.names, message.subject)} had read them before",
+                         message.sent),
+                    cure=Fix(program=f"read them when {late.node} has sent that they are written"),
+                )  # fmt: skip
+    return ok("no READ fetched bytes that their owner changed meanwhile, or later")
 
 
 # --------------------------------------------------------------------------- the cure

@@ -10,6 +10,7 @@ from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.objects import AddressHandle
 from rdmalab.spec.opcodes import WORD_OPS
 from rdmalab.views import key_denials
+from rdmalab.views.memory import scatters
 
 
 @check("loc-len")
@@ -23,10 +24,10 @@ def loc_len(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair)
     if wqe.op in WORD_OPS:
         most, rule = ATOMIC_BYTES, "an atomic moves exactly {}"
     cut = memory_fixes.first_bytes(case, wqe.wr, most)
-    lines = commands.again(case, qp, wqe.wr, after_reset=True, sg=cut)
+    lines = memory_fixes.sent_when_ready(case, qp, wqe.wr, sg=cut)
     return fail(fact(f"{wqe.length} bytes were posted; {rule.format(most)}", send.posted),
                 fact("the adapter refused it before it sent a packet: LOC_LEN_ERR", case.ended),
-                cure=Fix([*memory_fixes.ready_to_send(case, qp), *lines]))  # fmt: skip
+                cure=Fix(lines))  # fmt: skip
 
 
 # --------------------------------------------------------------------------- receives
@@ -41,33 +42,23 @@ def _receive(case: Case, receive: Receive, ending: Ending, qp: QueuePair) -> Fin
     written = sum(sge.length for sge in listed(message.wqe.wr))  # without the rule of length 0
     if min(written, message.wqe.length) <= wqe.length:
         return ok("it is long enough for the lengths that were posted")
-    sender = find_qp(case.world, *message.thing[1:])
+    name = case.name(Noun.SRQ, qp.node, wqe.srq) if wqe.srq else case.qp_name(qp)
     return fail(
-        fact(
-            f"{_name(case, qp, wqe)} has room for {wqe.length} bytes; "
-            f"{case.names.of(message.thing)} sends {message.wqe.length}",
-            receive.posted,
-        ),
+        fact(f"the receive wr_id={wqe.wr.wr_id} of {name} has room for {wqe.length} bytes; "
+             f"{case.names.of(message.thing)} sends {message.wqe.length}", receive.posted),
         fact(f"{name_of(case.names, message.subject)} was posted", message.posted),
         fact(f"it ended with {ending.status.name}", ending.event),
-        cure=_loc_len_cure(case, wqe, qp, sender, message.wqe),
-    )
+        cure=_loc_len_cure(case, wqe, qp, message),
+    )  # fmt: skip
 
 
-def _name(case: Case, qp: QueuePair, wqe: RecvWqe) -> str:
-    name = case.name(Noun.SRQ, qp.node, wqe.srq) if wqe.srq else case.qp_name(qp)
-    return f"the receive wr_id={wqe.wr.wr_id} of {name}"
-
-
-def _loc_len_cure(
-    case: Case, wqe: RecvWqe, qp: QueuePair, sender: QueuePair | None, message: SendWqe
-) -> Fix | None:
+def _loc_len_cure(case: Case, wqe: RecvWqe, qp: QueuePair, message: Message) -> Fix | None:
+    sender = find_qp(case.world, *message.thing[1:])
     if sender is None:
         return None
-    longer = RecvWR(wqe.wr.wr_id, commands.longer(case, qp, wqe.sg, message.length))
-    lines = commands.bring_up_again(case, qp)
-    send = commands.post_send(case, sender, message.wr)
-    return Fix([*lines, commands.post_recv(case, qp, longer), send])
+    longer = RecvWR(wqe.wr.wr_id, commands.longer(case, qp, wqe.sg, message.wqe.length))
+    send = commands.post_send(case, sender, message.wqe.wr)
+    return Fix([*commands.bring_up_again(case, qp), commands.post_recv(case, qp, longer), send])
 
 
 class Memory(NamedTuple):
@@ -135,14 +126,12 @@ def _statuses(case: Case) -> tuple[WCStatus | None, ...]:
 
 
 def _memory(case: Case, qp: QueuePair) -> Memory | None:
-    send, receive = case.send, case.receive
-    if receive is not None and receive.wqe is not None:
-        user = srq.receiver(case.hca, qp, receive.wqe)
-        return Memory(receive.wqe.wr, int(Access.LOCAL_WRITE), user)
-    if send is None or send.wqe is None or send.wqe.work is None or send.wqe.inline is not None:
+    entry = case.entry
+    if isinstance(entry, RecvWqe):
+        return Memory(entry.wr, int(Access.LOCAL_WRITE), srq.receiver(case.hca, qp, entry))
+    if entry is None or entry.work is None or entry.inline is not None:
         return None
-    scatters = send.wqe.work.local is Local.SCATTER
-    return Memory(send.wqe.wr, int(Access.LOCAL_WRITE) if scatters else 0, qp)
+    return Memory(entry.wr, int(Access.LOCAL_WRITE) if scatters(entry) else 0, qp)
 
 
 @check("loc-qp-op")
@@ -162,9 +151,8 @@ def loc_qp_op(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePai
     if wrong is None:
         return ok("its address handle may be used")
     posted = fact(f"it was posted with ah={case.names.of(_ah(case, wqe))}", send.posted)
-    return fail(
-        posted, wrong, ended, cure=_loc_qp_op_cure(case, wqe, qp), since=wrong.event or send.posted
-    )
+    since, cure = wrong.event or send.posted, _loc_qp_op_cure(case, wqe, qp)
+    return fail(posted, wrong, ended, cure=cure, since=since)
 
 
 def _ah(case: Case, wqe: SendWqe) -> Thing:
@@ -177,8 +165,7 @@ def _handle(case: Case, wqe: SendWqe, qp: QueuePair) -> Evidence | None:
     name = case.names.of(ah)
     if handle is None:
         event = case.log.destroyed(ah)
-        who = case.log.who(event) if event is not None else "a call"
-        return fact(f"{who} destroyed {name} before it was done", event)
+        return fact(f"{case.log.who(event)} destroyed {name} before it was done", event)
     if handle.pd != qp.pd:
         theirs, ours = (case.name(Noun.PD, case.node, pd) for pd in (handle.pd, qp.pd))
         return fact(f"{name} is of {theirs}, {case.qp_name(qp)} of {ours}", case.log.created(ah))
@@ -209,10 +196,8 @@ def _create(case: Case, wqe: SendWqe, name: str, pd: str) -> str | None:
         address = commands.address_words(case.world, handle.attr)
         key = "to" if address in case.world.nodes else "attr"
         return f"create_ah {name} pd={pd} {key}={address}"
-    event = case.log.created(_ah(case, wqe))
-    made = case.log.asked(event)[0] if event is not None else None
+    made, _ = case.log.asked(case.log.created(_ah(case, wqe)))
     if made is None or made.name != "create_ah":
         return None
-    return memory_fixes.rephrased(
-        case, made, ah=memory_fixes.new(Noun.AH, name), pd=memory_fixes.ref(pd)
-    )
+    own = {"ah": memory_fixes.new(Noun.AH, name), "pd": memory_fixes.ref(pd)}
+    return memory_fixes.rephrased(case, made, **own)

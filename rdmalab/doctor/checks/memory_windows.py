@@ -33,7 +33,10 @@ def _facts(case: Case, wr: SendWR, qp: QueuePair) -> list[str]:
     mw, mr = case.hca.mws.items.get(wr.mw or 0), case.hca.mrs.items.get(wr.bind_mr or 0)
     if mw is None or mr is None:
         return []
-    window, region = _window(case, mw), case.name(Noun.MR, case.node, mr.number)
+    window, region = (
+        case.name(Noun.MW, case.node, mw.number),
+        case.name(Noun.MR, case.node, mr.number),
+    )
     pds = [case.name(Noun.PD, case.node, n) for n in (mw.pd, mr.pd, qp.pd)]
     start = wr.bind_addr - mr.iova
     facts = [
@@ -47,10 +50,6 @@ def _facts(case: Case, wr: SendWR, qp: QueuePair) -> list[str]:
     if mw.binding is not None:
         facts.append(f"{window} is bound already, rkey {mw.binding.key:#x}")
     return facts
-
-
-def _window(case: Case, mw: MemoryWindow) -> str:
-    return case.name(Noun.MW, case.node, mw.number)
 
 
 # --------------------------------------------------------------------------- what would do
@@ -71,7 +70,7 @@ def _mw_bind_cure(case: Case, wqe: SendWqe, qp: QueuePair, reason: str) -> Fix |
     if qp.state is not QPState.RTS and not ready:
         return None
     free = _free(case, qp, mw) if reason == BindRefusal.NOT_INVALIDATED else []
-    return Fix([*lines, *ready, *free, _bind(case, wr, mw, qp, changed)])
+    return Fix([*lines, *ready, *free, _bind(case, Bind(qp, wr, mw, mr), changed)])
 
 
 def _free(case: Case, qp: QueuePair, mw: MemoryWindow) -> list[str]:
@@ -79,11 +78,11 @@ def _free(case: Case, qp: QueuePair, mw: MemoryWindow) -> list[str]:
     return [f"post_send {case.qp_name(qp)} opcode=LOCAL_INV invalidate_rkey={key:#x}"]
 
 
-def _bind(
-    case: Case, wr: SendWR, mw: MemoryWindow, qp: QueuePair, changed: dict[str, str | None]
-) -> str:
+def _bind(case: Case, bind: "Bind", changed: dict[str, str | None]) -> str:
     """The bind once more; windows of type 1 have a verb of their own."""
-    text = {"bind": _place(case, wr), "mw": _window(case, mw), **changed}
+    qp, wr, mw, mr = bind
+    bound = _part(case.name(Noun.MR, case.node, mr.number), wr, mr) if mr is not None else None
+    text = {"bind": bound, "mw": case.name(Noun.MW, case.node, mw.number), **changed}
     access = fmt.flags(int(wr.bind_access), Access)
     if mw.type is MWType.TYPE_2:
         plain = dict.fromkeys(("bind_mr", "bind_addr", "bind_length", "mw_rkey"))
@@ -94,13 +93,10 @@ def _bind(
             f"bind_access={access}{flags}")  # fmt: skip
 
 
-def _place(case: Case, wr: SendWR, length: int | None = None) -> str | None:
-    mr = case.hca.mrs.items.get(wr.bind_mr or 0)
-    if mr is None:
-        return None
+def _part(region: str, wr: SendWR, mr: MemoryRegion, length: int | None = None) -> str:
+    """The bytes of a region that a bind asks for, or the first of them: `A.mr0[0:8]`."""
     start = wr.bind_addr - mr.iova
-    stop = start + (wr.bind_length if length is None else length)
-    return f"{case.name(Noun.MR, case.node, mr.number)}[{start}:{stop}]"
+    return f"{region}[{start}:{start + (wr.bind_length if length is None else length)}]"
 
 
 class Bind(NamedTuple):
@@ -151,24 +147,19 @@ def _region(case: Case, bind: Bind, mr: MemoryRegion, access: int) -> Before:
     lines = memory_fixes.allowing(case, case.node, mr, bind.qp.pd, access)
     if lines is not None:
         return lines, {}
-    wr, pd = bind.wr, case.name(Noun.PD, case.node, bind.qp.pd)
-    name = commands.free_name(case, Noun.MR, case.node)
-    start = wr.bind_addr - mr.iova
-    line = (
-        f"reg_mr {name} pd={pd} addr={mr.addr:#x} length={mr.length} "
-        f"access={fmt.flags(access, Access)}"
-    )
-    return [line], {"bind": f"{name}[{start}:{start + wr.bind_length}]"}
+    there = mr.addr, mr.length
+    name, line = memory_fixes.registration(case, case.node, bind.qp.pd, there, access)
+    return [line], {"bind": _part(name, bind.wr, mr)}
 
 
 def _inside(case: Case, bind: Bind) -> Before:
     wr, mr = bind.wr, bind.mr
     if mr is None:
         return [], {}
-    left = mr.iova + mr.length - wr.bind_addr
+    left, name = mr.iova + mr.length - wr.bind_addr, case.name(Noun.MR, case.node, mr.number)
     if wr.bind_addr < mr.iova or left <= 0:
-        return [], {"bind": f"{case.name(Noun.MR, case.node, mr.number)}[0:{mr.length}]"}
-    return [], {"bind": _place(case, wr, min(wr.bind_length, left))}
+        return [], {"bind": f"{name}[0:{mr.length}]"}
+    return [], {"bind": _part(name, wr, mr, min(wr.bind_length, left))}
 
 
 _BIND_CORRECTIONS: dict[str, BindFix] = {
@@ -196,13 +187,12 @@ def rkey_rotated(
         return ok("its rkey is not the former one of a window that is bound")
     name = case.names.of(invalid.thing)
     return fail(
-        fact(
-            f"a bind of {name} changed its rkey {key:#x} to {mw.binding.key:#x}", invalid.event
-        ),
+        fact(f"a bind of {name} changed its rkey {key:#x} to {mw.binding.key:#x}", invalid.event),
         fact(f"the request names {key:#x}", send.posted),
         fact("it ended with REM_ACCESS_ERR", ending.event),
-        cure=_rkey_rotated_cure(case, wqe, qp, peer, mw), since=invalid.event,
-    )  # fmt: skip
+        cure=_rkey_rotated_cure(case, wqe, qp, peer, mw),
+        since=invalid.event,
+    )
 
 
 def _rkey_rotated_cure(
@@ -214,8 +204,6 @@ def _rkey_rotated_cure(
         return None
     length = key_lookup.asked_of_peer(wqe)[1]
     inside = binding.iova <= wr.remote_addr <= binding.iova + binding.count - length
-    name = case.names.of(Thing(Noun.MW, peer.node, mw.number))
     start = wr.remote_addr - binding.iova if inside else 0
-    named = {"remote": f"{name}[{start}]", "remote_addr": None, "rkey": None}
-    again = commands.again(case, qp, wr, after_reset=True, **named)
-    return Fix([*memory_fixes.ready_to_send(case, qp), *again])
+    named = memory_fixes.at(f"{case.name(Noun.MW, peer.node, mw.number)}[{start}]")
+    return Fix(memory_fixes.sent_when_ready(case, qp, wr, **named))

@@ -32,17 +32,16 @@ def _concerns(case: Case) -> bool:
     """Whether the send failed for its length, or the receive waits for such a message."""
     if case.send is not None:
         dropped = case.unanswered is not None and bool(case.unanswered.because("length"))
-        ending = case.send.ending
-        return dropped or (ending is not None and ending.status in _REFUSED)
+        return dropped or (case.ending is not None and case.ending.status in _REFUSED)
     return case.receive is not None and case.receive.on_queue and case.asked
 
 
 def _refused(case: Case, both: Ends) -> list[Evidence]:
     """The newest packet that was no good because of its length."""
-    send, (sender, receiver) = case.send, both
-    if send is not None and send.ending is not None and _is_bad_response(case):
-        return [fact(f"{case.qp_name(receiver)} answers with packets of another size",
-                     send.ending.event)]  # fmt: skip
+    sender, receiver = both
+    if case.ending is not None and case.ending.status is WCStatus.BAD_RESP_ERR:
+        text = f"{case.qp_name(receiver)} answers with packets of another size"
+        return [fact(text, case.ending.event)]
     for kind in (Kind.REQUEST_REFUSED, Kind.PACKET_DROPPED):
         for r in reversed(case.log.of(kind, receiver.node, receiver.number)):
             own = sender.path is not None and roce_packet_of(r).flow.src == sender.path.flow.src
@@ -52,18 +51,13 @@ def _refused(case: Case, both: Ends) -> list[Evidence]:
     return []
 
 
-def _is_bad_response(case: Case) -> bool:
-    ending = case.send.ending if case.send is not None else None
-    return ending is not None and ending.status is WCStatus.BAD_RESP_ERR
-
-
 def _peer_mtu_cure(case: Case, both: Ends) -> Fix | None:
     """Both as small as the smaller one."""
     sender, receiver = both
     mtu = min(end.path.mtu for end in both if end.path is not None)
     same = {"path_mtu": str(mtu)}
-    if case.send is not None and case.send.wqe is not None:
-        return Fix(recovery.reconnected(case, sender, case.send.wqe.wr, same, same))
+    if case.wqe is not None:
+        return Fix(recovery.reconnected(case, sender, case.wqe.wr, same, same))
     return Fix(recovery.receives_reposted(case, receiver, same))
 
 
@@ -71,7 +65,7 @@ def _peer_mtu_cure(case: Case, both: Ends) -> Fix | None:
 def link_mtu(case: Case, send: Send, qp: QueuePair, wqe: SendWqe) -> Finding:
     """Check whether only the long packets of a send do not leave, or are lost."""
     if send.on_queue and qp.path is not None and _is_stuck(case, qp, wqe):
-        set_at, limit = _link_mtu_set_at(case, qp), case.profile.caps.active_mtu
+        set_at, limit = receivers.peer_set_at(case, qp), case.profile.caps.active_mtu
         return blocking(
             case, fact(f"path_mtu={qp.path.mtu} was given to {case.qp_name(qp)}", set_at),
             fact(f"the active_mtu of the port is {limit} now: this device sends no longer packet"),
@@ -80,10 +74,10 @@ def link_mtu(case: Case, send: Send, qp: QueuePair, wqe: SendWqe) -> Finding:
     found = delivery.narrow_link(case)
     if found is None or qp.path is None:
         return ok("no link on the way drops its long packets only")
-    set_at, short = _link_mtu_set_at(case, qp), _longest_that_came(case, send)
+    set_at, short = receivers.peer_set_at(case, qp), _longest_that_came(case, send)
     frame = wire_length(found.packet(case))
     came = f"; the longest that came had {short:,}" if short else ""
-    mtu = MTU(qp.attr.path_mtu).octets if qp.transport.connected and qp.attr.path_mtu else 0
+    mtu = MTU.in_bytes(qp.attr.path_mtu or 0) if qp.transport.connected else 0
     how = f"path_mtu={mtu} was given to {case.qp_name(qp)}" if mtu else f"{case.qp_name(qp)} is up"
     return delivery.finding(
         case,
@@ -94,12 +88,6 @@ def link_mtu(case: Case, send: Send, qp: QueuePair, wqe: SendWqe) -> Finding:
              f"{found.lost[-1].reason}", found.lost[-1].event),
         cure=_fitting(case, qp, wqe, delivery.longest_payload(case, found)), since=set_at,
     )  # fmt: skip
-
-
-def _link_mtu_set_at(case: Case, qp: QueuePair) -> int | None:
-    """The event of its last step to RTR, which gave it the MTU."""
-    moves = case.log.entered(qp.thing, QPState.RTR)
-    return max(moves, default=None)
 
 
 def _longest_that_came(case: Case, send: Send) -> int:
@@ -139,7 +127,7 @@ def mtu_small(case: Case, wqe: SendWqe, qp: QueuePair, path: Path, peer: QueuePa
     packets, fewer = -(-length // mtu), -(-length // most)
     return warn(
         fact(f"path_mtu={mtu} was given to {case.qp_name(qp)}: {length:,} bytes take {packets:,} "
-             "packets", _link_mtu_set_at(case, qp)),
+             "packets", receivers.peer_set_at(case, qp)),
         fact(f"active_mtu is {most} on both ports: {fmt.count(fewer, 'packet')} would do"),
         cure=Fix(program=f"connect with path_mtu={most}"),
     )  # fmt: skip
@@ -190,10 +178,8 @@ def _mismatch(
 
     sign: 1 if the sender is ahead of the expected PSN, -1 if it is lower. seen: the evidence.
     """
-    if not both.sender.transport.acknowledged:
-        return NA
-    if both.receiver.path is None:
-        return NA  # it was reset: its attributes are gone
+    if not both.sender.transport.acknowledged or both.receiver.path is None:
+        return NA  # without a path it was reset: its attributes are gone
     if receivers.mistaken(case.world, both.sender) is not None:
         return ok("they were not connected to each other")
     gap = psn_gap(both) * sign
@@ -201,14 +187,9 @@ def _mismatch(
         return ok(f"the first PSN is {_number(both.sender.attr.sq_psn)} on both ends")
     if not stays_unanswered(case):
         return ok("the PSNs match now")
-    given = unequal(
-        case,
-        both,
-        [
-            (Attr.SQ_PSN, f"sq_psn={_number(both.sender.attr.sq_psn)}"),
-            (Attr.RQ_PSN, f"rq_psn={_number(both.receiver.attr.rq_psn)}"),
-        ],
-    )
+    sent, expected = _number(both.sender.attr.sq_psn), _number(both.receiver.attr.rq_psn)
+    values = [(Attr.SQ_PSN, f"sq_psn={sent}"), (Attr.RQ_PSN, f"rq_psn={expected}")]
+    given = unequal(case, both, values)
     return blocking(
         case, *given, *seen(case, both)[:1],
         cure=Fix(recovery.reconnected(case, both.sender, wqe.wr, _SAID_AS, _SAID_AS)),

@@ -22,7 +22,7 @@ def cq_not_armed(case: Case, waiter: EventWaiter) -> Finding:
     full = [cq for cq in unarmed if cq.cqes]
     if not full and (len(unarmed) < len(waiter.cqs) or not case.asked):
         return ok(
-            "a CQ of its channel is armed" if not unarmed else "no completion is on an unarmed CQ"
+            "no completion is on an unarmed CQ" if unarmed else "a CQ of its channel is armed"
         )
     if not full and thread_waits.read_by_other(case) is not None:
         return ok("another thread read its event")
@@ -40,11 +40,14 @@ def _unnotified(case: Case, cq: CompletionQueue) -> list[Evidence]:
     if not cq.cqes:
         return []
     event = thread_waits.added(case, cq, cq.cqes[0])
-    raised = case.log.about(Kind.CQ_EVENT_RAISED, cq.thing)
-    was_raised = event is not None and event in [event_of(record) for record in raised]
+    raised = map(event_of, case.log.about(Kind.CQ_EVENT_RAISED, cq.thing))
+    was_raised = event is not None and event in raised
     what = "its event was read, but no poll has returned it" if was_raised else "it raised no event"
-    return [fact(f"{fmt.cqe(cq.cqes[0])} was added to {case.names.of(cq.thing)}: {what}",
-                 event)]  # fmt: skip
+    return [fact(f"{_came(case, cq, cq.cqes[0])}: {what}", event)]
+
+
+def _came(case: Case, cq: CompletionQueue, cqe: Cqe) -> str:
+    return f"{fmt.cqe(cqe)} was added to {case.names.of(cq.thing)}"
 
 
 def _cq_not_armed_cure(case: Case, cq: CompletionQueue) -> Fix:
@@ -76,7 +79,7 @@ def armed_after_cqe(case: Case, waiter: EventWaiter) -> Finding:
     program = "poll after req_notify_cq, until the queue is empty; only then wait"
     first = thread_waits.added(case, cq, cq.cqes[0])
     return fail(
-        fact(f"{fmt.cqe(cq.cqes[0])} was added to {case.names.of(cq.thing)}", first),
+        fact(_came(case, cq, cq.cqes[0]), first),
         thread_waits.armed_words(case, cq), thread_waits.wait_evidence(case, waiter),
         cure=Fix([*([arm] if solicited else []), *lines]) if lines else Fix(program=program),
         since=thread_waits.armed(case, cq),
@@ -94,7 +97,7 @@ def _came_first(case: Case, cq: CompletionQueue) -> bool:
 @check("solicited-only", waiter=_with_cqs)
 def solicited_only(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program asleep in get_cq_event, whether a completion came that its arm passes over."""
-    found = next(_found(case, waiter.cqs), None)
+    found = next(_passed_over(case, waiter.cqs), None)
     if found is None:
         return ok("no unsolicited completion came")
     if not thread_waits.stays(case):
@@ -107,23 +110,20 @@ def solicited_only(case: Case, waiter: EventWaiter) -> Finding:
     )  # fmt: skip
 
 
-def _found(case: Case, cqs: list[CompletionQueue]) -> Iterator[tuple[CompletionQueue, Cqe, int]]:
-    """Completions that were passed over, and in which event each came."""
-    for cq in cqs:
-        for cqe in cq.cqes if cq.armed is Arm.SOLICITED else ():
-            event = _passed_over(case, cq, cqe)
-            if event is not None:
+def _passed_over(
+    case: Case, cqs: list[CompletionQueue]
+) -> Iterator[tuple[CompletionQueue, Cqe, int]]:
+    """Completions that came when their queue was armed, and in which event each came."""
+    for cq in (cq for cq in cqs if cq.armed is Arm.SOLICITED):
+        armed = thread_waits.armed(case, cq)
+        for cqe in cq.cqes if armed is not None else ():
+            event = thread_waits.added(case, cq, cqe)
+            if armed is not None and event is not None and event > armed:
                 yield cq, cqe, event
 
 
-def _passed_over(case: Case, cq: CompletionQueue, cqe: Cqe) -> int | None:
-    """The event in which it came, if the queue was armed then."""
-    armed, event = thread_waits.armed(case, cq), thread_waits.added(case, cq, cqe)
-    return event if armed is not None and event is not None and event > armed else None
-
-
 def _why_not(case: Case, cq: CompletionQueue, cqe: Cqe) -> str:
-    came = f"{fmt.cqe(cqe)} was added to {case.names.of(cq.thing)}"
+    came = _came(case, cq, cqe)
     if cqe.status != WCStatus.SUCCESS:
         return f"{came}: on this device no error but a flushed receive raises an event"
     return f"{came}: {'a send' if cqe.is_send else 'its message'} is not solicited"
@@ -168,11 +168,9 @@ def no_channel(case: Case, waiter: EventWaiter) -> Finding:
 def _on_another(case: Case, waiter: EventWaiter, channel: int, cq: int) -> Finding:
     """The finding on an event that is unread on another channel than the thread waits on."""
     name, there = case.name(Noun.CQ, case.node, cq), case.name(Noun.CHANNEL, case.node, channel)
-    raised = case.log.of(Kind.CQ_EVENT_RAISED, case.node, cq)[-1:]
+    raised = case.log.last(Kind.CQ_EVENT_RAISED, Thing(Noun.CQ, case.node, cq))
     return fail(
-        fact(
-            f"{name} raised its event on {there}, where no call has read it", *map(event_of, raised)
-        ),
+        fact(f"{name} raised its event on {there}, where no call has read it", raised),
         thread_waits.wait_evidence(case, waiter),
         cure=Fix(program=f"call get_cq_event {there}, with which {name} was made"),
     )
@@ -184,22 +182,19 @@ def _named(case: Case) -> list[CompletionQueue]:
         arms = [call.thing[1] for call in case.log.calls("req_notify_cq", case.node)]
         cqs = case.hca.cqs.items
         return [cqs[number] for number in dict.fromkeys(reversed(arms)) if number in cqs]
-    program, found = case.program, []
-    for line in program.lines if program is not None else ():
-        arguments = line.invocation.arguments.values() if line.invocation is not None else ()
-        for ref in arguments:
-            thing = case.names.find(str(ref)) if isinstance(ref, Ref) else None
-            if thing is not None and thing.noun is Noun.CQ and exists(case.world, thing):
-                found.append(case.world.find(thing, CompletionQueue))
-    return found
+    lines = case.program.lines if case.program is not None else ()
+    calls = (line.invocation for line in lines if line.invocation is not None)
+    refs = (ref for call in calls for ref in call.arguments.values() if isinstance(ref, Ref))
+    things = (thing for ref in refs if (thing := case.names.find(str(ref))) is not None)
+    return [case.world.find(thing, CompletionQueue) for thing in things
+            if thing.noun is Noun.CQ and exists(case.world, thing)]  # fmt: skip
 
 
 def _made(case: Case, cq: CompletionQueue, channel: Thing) -> Evidence:
-    name = case.names.of(cq.thing)
     other = case.name(Noun.CHANNEL, cq.node, cq.channel) if cq.channel else ""
     what = f"with channel={other}" if other else "without a channel"
-    event = case.log.created(cq.thing)
-    return fact(f"{name} was made {what}, not with {case.names.of(channel)}", event)
+    text = f"{case.names.of(cq.thing)} was made {what}, not with {case.names.of(channel)}"
+    return fact(text, case.log.created(cq.thing))
 
 
 def _alone(case: Case, channel: Thing) -> Evidence:
@@ -286,18 +281,16 @@ def async_never(case: Case, waits: ThreadWait) -> Finding:
 def _never_raised(case: Case) -> Iterator[Evidence]:
     """The state changes and refusals on its node that raise no event, and why."""
     device = f"profile {case.profile.name}"
-    for number, qp in case.hca.qps.items.items():
-        name = case.name(Noun.QP, case.node, number)
-        moved = case.log.entered(Thing(Noun.QP, case.node, number), QPState.ERR)
-        if qp.state is QPState.ERR and not qp.shares_receives:
-            yield fact(f"{name} entered ERR; without a shared receive queue it raises no {_LAST}",
-                       moved[-1] if moved else None)  # fmt: skip
-        elif qp.state is QPState.ERR and not case.profile.raises_last_wqe_reached:
-            yield fact(f"{name} entered ERR; {device} never raises {_LAST}",
-                       moved[-1] if moved else None)  # fmt: skip
+    for qp in (qp for qp in case.hca.qps.items.values() if qp.state is QPState.ERR):
+        why = f"{device} never raises {_LAST}"
+        if not qp.shares_receives:
+            why = f"without a shared receive queue it raises no {_LAST}"
+        if not (qp.shares_receives and case.profile.raises_last_wqe_reached):
+            text, moved = f"{case.qp_name(qp)} entered ERR", case.log.entered(qp.thing, QPState.ERR)
+            yield fact(f"{text}; {why}", *moved[-1:])
     for srq in _unarmed(case):
         made = case.log.created(srq)
-        call, _ = case.log.asked(made) if made is not None else (None, "")
+        call, _ = case.log.asked(made)
         given = (call.arguments.get("attr") or {}).get("srq_limit") if call is not None else None
         ignored = f", create_srq ignores srq_limit={given}" if given else ""
         name = case.names.of(srq)
@@ -311,10 +304,9 @@ def _never_raised(case: Case) -> Iterator[Evidence]:
 
 def _unarmed(case: Case) -> Iterator[Thing]:
     """The shared receive queues of its node whose limit was never armed."""
-    for number, srq in case.hca.srqs.items.items():
-        thing = Thing(Noun.SRQ, case.node, number)
-        if not srq.limit and not case.log.about(Kind.ASYNC_RAISED, thing):
-            yield thing
+    for srq in case.hca.srqs.items.values():
+        if not srq.limit and not case.log.about(Kind.ASYNC_RAISED, srq.thing):
+            yield srq.thing
 
 
 def _last_raised(case: Case, waits: ThreadWait) -> Evidence:
@@ -324,6 +316,6 @@ def _last_raised(case: Case, waits: ThreadWait) -> Evidence:
     if not raised:
         return fact(f"no event was raised on {case.node} since {waits.name} was started", begun)
     name = rec.async_event_of(raised[-1]).name
-    reads = [event_of(r) for r in case.log.of(Kind.ASYNC_TAKEN, case.node)][-1:]
-    by = case.log.who(reads[0]) if reads else "a call"
-    return fact(f"{by} read {name}, the last event raised on {case.node}", max(reads, default=None))
+    read = next((event_of(r) for r in case.log.of(Kind.ASYNC_TAKEN, case.node)[-1:]), None)
+    by = case.log.who(read)
+    return fact(f"{by} read {name}, the last event raised on {case.node}", read)

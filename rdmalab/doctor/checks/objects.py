@@ -41,9 +41,7 @@ def modify_call_of(case: Case, call: Call) -> ModifyCall | None:
     if call.invocation is None or qp is None:
         return None
     given = dict(call.invocation.arguments.get("attr") or {})
-    moves = [rec.new_state_of(r) for r in case.log.about(Kind.STATE_CHANGED, qp.thing)
-             if event_of(r) < call.event]  # fmt: skip
-    now = moves[-1] if moves else QPState.RESET
+    now, _ = receivers.state_at(case, qp, call.event)
     if case.profile.believes_cur_state and given.get("cur_qp_state") in tuple(QPState):
         now = QPState(given["cur_qp_state"])
     to = given.pop("qp_state", None)
@@ -93,7 +91,7 @@ def _all_in_use(case: Case, call: Call, noun: Noun) -> Finding:
     gone = sum(rec.noun_of(r) == noun for r in case.log.of(Kind.DESTROYED, case.node))
     idle = [case.names.of(it) for it in things if not any(users_of(case.world, it))]
     verb, made = DESTROYERS[noun], case.log.created(things[0])
-    maker = case.log.asked(made)[1] if made is not None else ""
+    maker = case.log.asked(made)[1]
     by = f", made by {maker}" if maker else ""
     first = f"{case.names.of(things[0])} to {case.names.of(things[-1])}"
     unused = f", first {idle[0]}, the oldest without a user" if idle else ""
@@ -142,10 +140,10 @@ def memlock(case: Case, call: Call) -> Finding:
              f"(RLIMIT_MEMLOCK of the process on {case.node})", call.event),
     ]  # fmt: skip
     if held:
-        made = [event_of(r) for r in case.log.of(Kind.CREATED, case.node)
-                if rec.noun_of(r) == Noun.MR.value and event_of(r) <= call.event]  # fmt: skip
+        created = (r for r in case.log.of(Kind.CREATED, case.node) if event_of(r) <= call.event)
+        made = [event_of(r) for r in created if rec.noun_of(r) == Noun.MR.value]
         total = f"{sum(held.values()):,} bytes are locked for {names}"
-        evidence.append(fact(total, made[-1] if made else None))
+        evidence.append(fact(total, *made[-1:]))
     return fail(*evidence, cure=_memlock_cure(case, limit - sum(held.values())), since=call.event)
 
 
@@ -175,10 +173,8 @@ def unmapped(case: Case, call: Call) -> Finding:
         evidence.append(fact(f"nothing is mapped {place}"))
         return fail(*evidence, cure=Fix(program="register memory that the process has"))
     left = buffer.addr + buffer.length - addr
-    evidence.append(
-        fact(f"the buffer there has {buffer.length:,} bytes from {buffer.addr:#x}: {left:,} from "
-             f"{addr:#x} on")
-    )  # fmt: skip
+    there = f"{buffer.length:,} bytes from {buffer.addr:#x}"
+    evidence.append(fact(f"the buffer there has {there}: {left:,} from {addr:#x} on"))
     return fail(*evidence, cure=Fix(call_with(case, {"length": left})))
 
 
@@ -215,7 +211,7 @@ def in_use(case: Case, call: Call) -> Finding:
 def _held(case: Case, user: Thing, name: str) -> Evidence:
     """`A.qp0, made by A.main, uses A.cq0`, and the event in which it was made."""
     event = case.log.created(user)
-    maker = case.log.asked(event)[1] if event is not None else ""
+    maker = case.log.asked(event)[1]
     by = f", made by {maker}," if maker else ""
     return fact(f"{case.names.of(user)}{by} uses {name}", event)
 
@@ -260,15 +256,13 @@ def _waiter(case: Case, event: int) -> str:
     """The other thread that waits for a receive of a destroyed queue pair; empty if none."""
     cq = cq_of(case.session, case.log, case.subject.thing, "recv_cq")
     waiting = [case.name(Noun.PROGRAM, p.node, p.number) for p in programs_of(case.world)
-               if p.state not in (ProgramState.DONE, ProgramState.FAILED)
-               and cq in thread_waits.cqs_of(case, p)]  # fmt: skip
+               if p.state not in thread_waits.OVER and cq in ThreadWait(case, p).cqs]  # fmt: skip
     return next((name for name in waiting if name != case.log.who(event)), "")
 
 
 CRASHES = frozenset(
-    rule for rule, row in RULES.items()
-    if rule.startswith("crash-") and rule != "crash-deadlock"
-) | {"use-after-destroy"}  # fmt: skip
+    rule for rule, row in RULES.items() if rule.startswith("crash-") and rule != "crash-deadlock"
+) | {"use-after-destroy"}
 ADVICE = {
     "crash-next": "clear each request before you fill it in; next=NULL in the last of a list",
     "crash-bad-wr": "pass a pointer for bad_wr, and read it when the call returns an error",
@@ -292,12 +286,9 @@ def segfault_class(case: Case, call: Call) -> Finding:
         return ok("C would have returned an error, too")
     if (used := _used_after(case, call)) is not None:
         return used
-    return fail(*_evidence(call), cure=_cure(case, call), since=call.event)
-
-
-def _evidence(call: Call) -> list[Evidence]:
     line = call.invocation.line if call.invocation is not None else ""
-    return [fact(line or call.verb, call.event), fact(call.message)]
+    return fail(fact(line or call.verb, call.event), fact(call.message),
+                cure=_cure(case, call), since=call.event)  # fmt: skip
 
 
 def _used_after(case: Case, call: Call) -> Finding | None:
@@ -347,17 +338,12 @@ def _with_memory(case: Case, call: Call) -> list[str]:
     if qp is None or len(requests) != 1 or call.invocation is None:
         return []
     wr = {key: value for key, value in requests[0].items() if key != "num_sge"}
-    sends = call.verb == "post_send"
-    kind = Kind.SEND_POSTED if sends else Kind.RECV_POSTED
+    kind = Kind.SEND_POSTED if call.verb == "post_send" else Kind.RECV_POSTED
     wqes = [rec.wqe_of(r) for r in case.log.of(kind, qp.node, qp.number)]
-    posted = [wqe for wqe in wqes if wqe.wr.sg]
-    if posted:
-        wr["sg"] = [memory_fixes.region_ref(text) for text in
-                    (commands.sge_words(case, qp.node, sge) for sge in posted[-1].wr.sg)
-                    if not text.startswith("{")]  # fmt: skip
-    else:
-        wr["sg"] = [memory_fixes.region_ref(commands.sge_words(case, qp.node, sge))
-                    for sge in commands.some_bytes(case, qp, 8)]  # fmt: skip
+    posted = [wqe.wr.sg for wqe in wqes if wqe.wr.sg]
+    sg = posted[-1] if posted else commands.some_bytes(case, qp, 8)
+    texts = (commands.sge_words(case, qp.node, sge) for sge in sg)
+    wr["sg"] = [memory_fixes.region_ref(text) for text in texts if not text.startswith("{")]
     return [memory_fixes.rephrased(case, call.invocation, wr=[wr])] if wr["sg"] else []
 
 

@@ -3,8 +3,16 @@
 from typing import NamedTuple
 
 from rdmalab.doctor.evidence.content import Touch
-from rdmalab.doctor.evidence.host_reads import is_lost, unseen, was_seen, written_over
+from rdmalab.doctor.evidence.host_reads import (
+    Unseen,
+    is_lost,
+    replaced,
+    unseen,
+    was_seen,
+    written_over,
+)
 from rdmalab.doctor.facts.memory_waits import concerning
+from rdmalab.doctor.facts.vain_swaps import foreseen_swap, vain_swap
 from rdmalab.doctor.kit import *
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.spec.opcodes import FETCHING_OPS, Op
@@ -35,8 +43,8 @@ def _original(content: Content, touch: Touch, message: Message) -> int:
     for record in content.log.of(Kind.PACKET_SENT, content.node, touch.qp):
         packet = packet_of(record)
         answer = packet.atomicacketh if isinstance(packet, Packet) else None
-        same = answer is not None and packet.psn == message.packet.psn
-        if answer is not None and same and event_of(record) >= touch.event:
+        later = event_of(record) >= touch.event
+        if answer is not None and later and packet.psn == message.packet.psn:
             return answer.original
     return 0
 
@@ -65,12 +73,11 @@ def sink_overwritten(case: Case) -> Finding:
     for each in reversed(ownership.overwrites(case.log, case.node)):
         if _concerns(case, each.piece, each.sink):
             where = words_for(case.session, case.node, each.piece) or f"{each.piece[0]:#x}"
-            over = []
-            if ended := each.sink.ended:
-                text = "that request completed, and may have overwritten these bytes"
-                over.append(fact(text, ended))
+            over = fact("that request completed, and may have overwritten these bytes",
+                        each.sink.ended)  # fmt: skip
             return fail(
-                fact(f"the program wrote {where}", each.event), _posted(case, each.sink), *over,
+                fact(f"the program wrote {where}", each.event), _posted(case, each.sink),
+                *([over] if each.sink.ended else []),
                 cure=Fix(program="write into a buffer before the post or after its completion"),
                 since=each.event,
             )  # fmt: skip
@@ -93,8 +100,9 @@ def overwritten_unread(case: Case) -> Finding:
     """The cause if a WRITE replaced what another had brought before anything read that."""
     if not (case.content or case.send):
         return NA
-    if (found := concerning(case, unseen)) is None:
-        return ok("no WRITE replaced bytes that nothing had read")
+    found = concerning(case, unseen) or _sent_on(case)
+    if found is None:
+        return ok("no message replaced bytes that nothing had read")
     node, each = found
     first, second = (name_of(case.names, subject) for subject in each.subjects)
     return fail(
@@ -104,6 +112,19 @@ def overwritten_unread(case: Case) -> Finding:
         cure=Fix(program="give each message bytes of its own, or wait until the peer has read the "
                  "one before"),
     )  # fmt: skip
+
+
+def _sent_on(case: Case) -> tuple[str, Unseen] | None:
+    """Messages of which the second replaced the first, before these bytes were sent from there."""
+    for _, message in case.content.brought if case.content is not None else ():
+        node = message.thing.node
+        for each in replaced(case.log, node):
+            sent = case.log.since(each.second.event, Kind.MEMORY_READ)
+            read = (event_of(r) for r in sent if node_of(r) == node
+                    and meet([each.piece], [piece_of(r)]))  # fmt: skip
+            if next(read, None) == message.sent:
+                return node, each
+    return None
 
 
 def _replaced(case: Case, each: ownership.Twice) -> bool:
@@ -185,6 +206,32 @@ def _of_send(case: Case, wqe: SendWqe, ending: Ending) -> Finding:
     return NA
 
 
+@cas_mismatch.instead
+def _under_way(case: Case, wqe: SendWqe) -> Finding | None:
+    """A warning of one on its way that will find another value than compare."""
+    if not case.asked or (word := foreseen_swap(case, wqe)) is None:
+        return None
+    text = f"{word[0]} is {word[1]}, not {wqe.wr.compare_add}: nothing will be swapped"
+    return warn(fact(text), cure=Fix(program=_ADVICE))
+
+
+@cas_mismatch.instead
+def _of_thread(case: Case, program: Program) -> Finding | None:
+    """FAIL of a thread that repeats a compare-and-swap of a word that nothing will change."""
+    if (vain := vain_swap(case, program)) is None:
+        return None
+    name, compared = case.names.of(program.thing), vain.wqe.wr.compare_add
+    return fail(
+        fact(f"{name} repeats {fmt.wr(vain.wqe.wr.wr_id)}, to swap {compared} for "
+             f"{vain.wqe.wr.swap}", vain.posted),
+        fact(f"{vain.where} is {vain.found} each time: nothing is swapped", vain.ended),
+        fact(f"no thread, no request and no receive is to write {vain.where}"),
+        cure=Fix(program=f"write {compared} into {vain.where} when the word is free, or compare "
+                         f"with {vain.found}"),
+        since=vain.posted,
+    )  # fmt: skip
+
+
 @check("atomic-mixed")
 def atomic_mixed(case: Case, content: Content) -> Finding:
     """Check whether the program wrote the word after an atomic had changed it."""
@@ -225,7 +272,7 @@ def _landed_beside(case: Case, content: Content) -> Finding:
     written = case.log.of(Kind.MEMORY_WRITTEN, case.node)
     beside = [r for r in written if meet([(mr.addr, mr.length)], [piece_of(r)])]
     newest = _meant(case, content, beside)
-    message = _message(case, newest) if newest is not None else None
+    message = messages.arrived_with(case.log, newest) if newest is not None else None
     if newest is None or message is None or message.thing.node == case.node:
         return ok("no message of another node was written into its region")
     if content.filled_by_program:
@@ -250,35 +297,29 @@ def _meant(case: Case, content: Content, beside: list[Record]) -> Record | None:
     return same[turn] if fits and unseen(case.log, case.node) else beside[-1]
 
 
-def _message(case: Case, record: Record) -> Message | None:
-    where = node_of(record), object_of(record)
-    return messages.arrived(case.world, case.log, event_of(record), *where)
-
-
 def _moved(case: Case, message: Message) -> Fix | None:
     """Fix: the WRITE again, to the bytes that are asked about."""
     sender = find_qp(case.world, *message.thing[1:])
     if sender is None or message.wqe.wr.opcode != WROpcode.RDMA_WRITE:
         return None
-    place = f"{case.names.of(case.subject.thing)}[{case.subject.start}]"
-    keys = {"remote": place, "remote_addr": None, "rkey": None}
-    return Fix([commands.post_send(case, sender, message.wqe.wr, **keys)])
+    there = memory_fixes.at(f"{case.names.of(case.subject.thing)}[{case.subject.start}]")
+    return Fix([commands.post_send(case, sender, message.wqe.wr, **there)])
 
 
 def _left_beside(case: Case, content: Content) -> Finding:
     """Of bytes that were never filled where they came from: what the program filled there."""
     touch, message = content.brought[0]
-    node = message.thing.node
-    source = ownership.gathered(case.world.nodes[node], message.wqe)
+    node, hca = message.thing.node, case.world.nodes[message.thing.node]
+    source = ownership.gathered(hca, message.wqe)
     cut = messages.part(source, message.offset + touch.at, touch.piece[1])
-    filled = _filled(case, message)
-    if not cut or case.log.begins:
-        return NA if not cut else ok("what was sent had been filled")
-    twin = _twin(case, message, source)
-    if twin is None and any(meet(cut, [piece_of(record)]) for record in filled):
+    if not cut:
+        return NA
+    twin, filled = _twin(case, message, source), _filled(case, message)
+    written = any(meet(cut, [piece_of(record)]) for record in filled)
+    if case.log.begins or (twin is None and written):
         return ok("what was sent had been filled")
-    sends = [send_wqe_of(r) for r in case.log.of(Kind.SEND_POSTED, node)] if twin else []
-    pieces = [piece for wqe in sends for piece in ownership.gathered(case.world.nodes[node], wqe)]
+    sends = map(send_wqe_of, case.log.of(Kind.SEND_POSTED, node) if twin else ())
+    pieces = [piece for wqe in sends for piece in ownership.gathered(hca, wqe)]
     other = [r for r in filled if _is_beside(case, node, source, r)
              and not meet(pieces, [piece_of(r)])]  # fmt: skip
     if not other:
@@ -289,10 +330,11 @@ def _left_beside(case: Case, content: Content) -> Finding:
     if twin is not None:
         how = fact(f"{fmt.wr(twin.wr.wr_id)} and {name} of one list both send {sent}; no request "
                    f"sends {place}", message.posted)  # fmt: skip
-    return warn(
-        fact(f"the program filled {place}", event_of(last)), how,
-        cure=_sent_from(case, message, f"{place}"),
-    )  # fmt: skip
+    sender = find_qp(case.world, *message.thing[1:])
+    cure = Fix(program=_NAME_THE_BYTES)
+    if sender is not None:
+        cure = Fix(posted_again(case, sender, message, sg=f"{place}"))
+    return warn(fact(f"the program filled {place}", event_of(last)), how, cure=cure)
 
 
 def _twin(case: Case, message: Message, source: list[Piece]) -> SendWqe | None:
@@ -317,13 +359,6 @@ def _is_beside(case: Case, node: str, source: list[Piece], record: Record) -> bo
     regions = case.world.nodes[node].mrs.items.values()
     spans = [(mr.addr, mr.length) for mr in regions if meet([(mr.addr, mr.length)], source)]
     return bool(meet(spans, [piece_of(record)])) and not meet(source, [piece_of(record)])
-
-
-def _sent_from(case: Case, message: Message, place: str) -> Fix:
-    qp = find_qp(case.world, *message.thing[1:])
-    if qp is None:
-        return Fix(program=_NAME_THE_BYTES)
-    return Fix(posted_again(case, qp, message, sg=place))
 
 
 MOST = 64  # that are looked into

@@ -22,7 +22,7 @@ def peer_state(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
     return unanswered.finding(
         fact(f"{name} was in {state.name}", since),
         fact(f"{name} dropped {fmt.count(len(misses), 'request')}: the first", misses[0].event),
-        cure=_peer_state_cure(case, unanswered, qp, peer),
+        cure=_reconnected(case, unanswered, qp, peer),
         since=since if since in case.log.entered(peer.thing, QPState.RESET) else misses[0].event,
     )  # fmt: skip
 
@@ -37,14 +37,11 @@ def _of_receive(case: Case, receive: Receive, peer: QueuePair) -> Finding:
     return warn(fact(f"{case.qp_name(peer)} is in {peer.state.name}: it sends nothing", since))
 
 
-def _peer_state_cure(
-    case: Case, unanswered: Unanswered, qp: QueuePair, peer: QueuePair
-) -> Fix | None:
+def _reconnected(case: Case, unanswered: Unanswered, qp: QueuePair, peer: QueuePair) -> Fix | None:
     """Both ends reset and connected, the peer with the attributes of this end."""
     if qp.path is None:
         return None
-    lines = reconnect(case, qp, peer)
-    return Fix(lines + commands.again(case, qp, unanswered.wqe.wr, peer, after_reset=True))
+    return Fix(recovery.reconnected_to(case, qp, peer, unanswered.wqe.wr))
 
 
 @check("peer-type")
@@ -69,13 +66,10 @@ def _peer_type_cure(case: Case, qp: QueuePair, peer: QueuePair, wr: SendWR) -> F
     if not qp.transport.connected or qp.transport.names_srq:
         return Fix(program="make both queue pairs with the same qp_type")
     name = case.qp_name(peer)
-    lines = [
-        f"destroy_qp {name}",
-        commands.create_like(case, peer, name, qp_type=qp.qp_type.name),
-        *commands.join(case, qp, name),
-        *commands.again(case, qp, wr, peer, after_reset=True),
-    ]
-    return Fix(lines)
+    return Fix([
+        f"destroy_qp {name}", commands.create_like(case, peer, name, qp_type=qp.qp_type.name),
+        *commands.join(case, qp, name), *commands.again(case, qp, wr, peer, after_reset=True),
+    ])  # fmt: skip
 
 
 @check("peer-destroyed")
@@ -112,15 +106,13 @@ def _peer_destroyed_cure(
 ) -> Fix | None:
     """Make the peer once more, as it was made, and connect."""
     thing = Thing(Noun.QP, *end)
-    made = case.log.created(thing)
-    invocation = case.log.asked(made)[0] if made is not None else None
-    name = case.names.of(thing)
+    invocation, name = case.log.asked(case.log.created(thing))[0], case.names.of(thing)
     if invocation is None or invocation.name != "create_qp" or not case.names.is_free(name):
         return Fix(program=_PROGRAM)
     wr, pd = unanswered.wqe.wr, case.names.find(str(invocation.arguments.get("pd")))
     lines = [invocation.line, *commands.join(case, qp, name)]
     if commands.needs_receive(wr) and pd is not None:
-        lines.append(commands.receive_at(case, name, pd, unanswered.wqe.length, wr.wr_id))
+        lines += commands.receive_at(case, name, pd, unanswered.wqe.length, wr.wr_id)
     return Fix([*lines, commands.post_send(case, qp, wr)])
 
 
@@ -155,9 +147,8 @@ def one_sided_connect(case: Case, qp: QueuePair, unanswered: Unanswered) -> Find
         return ok("it has no peer that could answer another QP")
     if receivers.is_for(case.world, peer, qp):
         return ok(f"{case.qp_name(peer)} answers to {case.qp_name(qp)}")
-    if receivers.mistaken(case.world, qp) is not None or (
-        unanswered.misses and not unanswered.because("wrong-source")
-    ):
+    dropped = unanswered.misses and not unanswered.because("wrong-source")
+    if dropped or receivers.mistaken(case.world, qp) is not None:
         return ok("its requests did not arrive")
     node = peer_node(case.world, peer)
     if not node:
@@ -168,22 +159,18 @@ def one_sided_connect(case: Case, qp: QueuePair, unanswered: Unanswered) -> Find
         fact(f"{case.qp_name(qp)} sends to {case.qp_name(peer)}", receivers.peer_set_at(case, qp)),
         fact(f"{case.qp_name(peer)} was connected to {other}", set_at),
         *_answers(case, unanswered, peer, other),
-        cure=_peer_state_cure(case, unanswered, qp, peer), since=set_at,
+        cure=_reconnected(case, unanswered, qp, peer), since=set_at,
     )  # fmt: skip
 
 
 def _answers(case: Case, unanswered: Unanswered, peer: QueuePair, other: str) -> list[Evidence]:
     """The acknowledgements of the peer, which went to another queue pair."""
-    dropped = unanswered.because("wrong-source")
-    if dropped:
+    if dropped := unanswered.because("wrong-source"):
         return [fact(f"{peer.node} drops packets of any other sender", dropped[0].event)]
     posted = unanswered.send.posted or 0
-    sent = [
-        event_of(r)
-        for r in case.log.about(Kind.PACKET_SENT, peer.thing)
-        if event_of(r) > posted and getattr(packet_of(r), "aeth", None) is not None
-    ]
-    return [fact(f"its acknowledgements go to {other}", sent[0])] if sent else []
+    later = (r for r in case.log.about(Kind.PACKET_SENT, peer.thing) if event_of(r) > posted)
+    acks = [event_of(r) for r in later if getattr(packet_of(r), "aeth", None) is not None]
+    return [fact(f"its acknowledgements go to {other}", acks[0])] if acks else []
 
 
 @check("port-not-active", qp=acknowledged)
@@ -203,16 +190,12 @@ def port_not_active(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Find
     if failed:
         cure = Fix(program=f"close_device {failed[0]} and open_device {failed[0]}, then make its "
                            "objects and the connection again")  # fmt: skip
+    row = taken[-1]
+    way = f" from {row.source} to {row.target}" if row.target else ""
     return blocking(
-        case, *down, fact(f"{taken[-1].label} psn={taken[-1].psn} "
-                          f"{_port_not_active_fate(taken[-1])}", taken[-1].event),
+        case, *down, fact(f"{row.label} psn={row.psn}{way} was {row.fate_text}", row.event),
         *_now(case), cure=cure, since=down[0].event if down else None,
     )  # fmt: skip
-
-
-def _port_not_active_fate(row: PacketRow) -> str:
-    way = f"from {row.source} to {row.target} " if row.target else ""
-    return f"{way}was {row.fate_text}"
 
 
 def _went_down(case: Case, event: int) -> list[Evidence]:
@@ -271,11 +254,11 @@ def loss(case: Case, send: Send, qp: QueuePair) -> Finding:
     lost = [row for row in (*send.transmissions, *delivery.answers(case)) if delivery.by_fault(row)]
     more = fmt.count(len(lost) - 1, "packet")
     return blocking(
-        case, fact(_loss_fate(lost[0]), lost[0].event), *_not_migrated(case, qp),
+        case, fact(delivery.fate_of(lost[0]), lost[0].event), *_not_migrated(case, qp),
         *_not_retried(case, send, qp),
-        *([fact(f"{more} more of it or its answers, the last one {_loss_fate(lost[-1])}",
+        *([fact(f"{more} more of it or its answers, the last one {delivery.fate_of(lost[-1])}",
                 lost[-1].event)] if len(lost) > 1 else []),
-        cure=_cure(case, lost), since=_since(case, lost),
+        cure=_cure(case, send, qp, lost), since=_since(case, lost),
     )  # fmt: skip
 
 
@@ -283,7 +266,7 @@ def _sent_again(qp: QueuePair, asked: list[PacketRow]) -> Finding:
     """No loss, or one that the ack timer makes good."""
     if not asked or qp.timer.at_ns is None:
         return ok("the cable lost nothing of its last try, or a retransmitted packet arrives")
-    return wait(fact(_loss_fate(asked[0]), asked[0].event),
+    return wait(fact(delivery.fate_of(asked[0]), asked[0].event),
                 fact(f"the ack timer sends it again at {fmt.clock(qp.timer.at_ns)}"))  # fmt: skip
 
 
@@ -309,10 +292,6 @@ def _not_retried(case: Case, send: Send, qp: QueuePair) -> list[Evidence]:
     return [fact(text, set_at(case, qp, Attr.RETRY_CNT))]
 
 
-def _loss_fate(row: PacketRow) -> str:
-    return f"{row.label} psn={row.psn} from {row.source} is {row.fate_text}"
-
-
 def _since(case: Case, lost: list[PacketRow]) -> int | None:
     """The event in which the first of these faults was set."""
     numbers = delivery.faults_of(case, lost)
@@ -320,10 +299,9 @@ def _since(case: Case, lost: list[PacketRow]) -> int | None:
     return min(set_, default=None)
 
 
-def _cure(case: Case, lost: list[PacketRow]) -> Fix | None:
+def _cure(case: Case, send: Send, qp: QueuePair, lost: list[PacketRow]) -> Fix | None:
     """Without the faults that are still set; for what still waits that is all."""
-    send, qp = case.send, case.qp
-    if send is None or send.wqe is None or qp is None:
+    if send.wqe is None:
         return None
     there = {fault.number for fault in case.world.network.cable.faults}
     lines = [f"fault clear {n}" for n in delivery.faults_of(case, lost) if n in there]

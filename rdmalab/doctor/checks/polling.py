@@ -58,8 +58,7 @@ def _of_no_queue_pair(case: Case, cq: CompletionQueue) -> Finding:
     polled = any(call.thing == (cq.node, cq.number) for call in case.log.calls("poll_cq"))
     if cq.cqes or users or gone or not polled:
         return NA
-    waiting = (thread_waits.of_program(case, program) for program in programs_of(case.world))
-    if any(waits is not None and case.subject.thing in waits.cqs for waits in waiting):
+    if thread_waits.waiting_on(case, case.subject.thing):
         return ok("a thread waits for it")
     others = [case.names.of(other.thing) for other in node.cqs.items.values() if other.cqes]
     listed = " and ".join(others)
@@ -76,10 +75,10 @@ def _slept(case: Case, place: CqePlace, name: str) -> Finding:
     cq = case.hca.cqs.items.get(place.cq)
     channel = case.hca.channels.items.get(cq.channel) if cq is not None else None
     notified = channel is not None and place.cq in channel.events  # see no-channel
-    for waits in _blocked_threads(case, place) if case.at_rest and not notified else ():
-        return fail(fact(f"its completion is on {name}", place.event), waits.words(),
-                    cure=Fix([f"poll_cq {name}"]))  # fmt: skip
-    return ok("nothing polls another queue for it")
+    if notified or not case.at_rest or not (blocked := _blocked_threads(case, place)):
+        return ok("nothing polls another queue for it")
+    return fail(fact(f"its completion is on {name}", place.event), blocked[0].words(),
+                cure=Fix([f"poll_cq {name}"]))  # fmt: skip
 
 
 def _blocked_threads(case: Case, place: CqePlace) -> list[ThreadWait]:
@@ -119,9 +118,8 @@ def already_polled(case: Case, work: Send | Receive) -> Finding:
     """Check whether another program polled the completion that the posting program waits for."""
     if work.polled is None or work.posted is None:
         return NA
-    poster = case.log.asked(work.posted)[1]
+    poster, taker = case.log.asked(work.posted)[1], work.polled.program
     thing = case.names.find(poster) if poster else None
-    taker = work.polled.program
     if thing is None or poster == taker:
         return ok("the program that posted it has polled it", work.polled.event)
     program = _waiting(case, thing, work.polled.cq)
@@ -169,8 +167,8 @@ def _polled_by_other(case: Case, waits: ThreadWait) -> Evidence | None:
     posts = any("post_" in line.text for line in waits.program.lines)
     subject = subject_of_cqe(case.node, last.cqe)
     if posts or any(each.by == waits.name for each in waits.taken):
-        its = Case(case.session, subject, case.log, asked=True)
-        posted = getattr(its.send or its.receive, "posted", None)
+        its = Case(case.session, subject, case.log, asked=True).work
+        posted = its.posted if its is not None else None
         poster = case.log.asked(posted)[1] if posted is not None else None
         if waits.outstanding or poster not in ("", waits.name):
             return None
@@ -183,10 +181,10 @@ def _polled_by_other(case: Case, waits: ThreadWait) -> Evidence | None:
 
 def _waiting(case: Case, thing: Thing, cq: int) -> Program | None:
     """The program, if it waits for a completion of this queue."""
-    program = case.world.nodes[thing.node].tables[Noun.PROGRAM].items.get(thing.number)
-    if program is None or program.state in (ProgramState.DONE, ProgramState.FAILED):
-        return None
     asked = Case(case.session, Subject(Sort.PROGRAM, thing), case.log, asked=case.asked)
+    program = asked.program
+    if program is None or program.state in thread_waits.OVER:
+        return None
     looks = program.line.word == "poll" or program.state is ProgramState.WAITING
     looked_at = thread_waits.looked_at(asked) if looks else []
     return program if Thing(Noun.CQ, thing.node, cq) in looked_at else None
@@ -204,33 +202,26 @@ def polled_once(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program blocked in get_cq_event, whether its last poll left completions in the CQ."""
     for cq in waiter.cqs:
         added = thread_waits.added(case, cq, cq.cqes[0]) if cq.cqes else None
-        poll = _last_poll(case, cq)
+        poll = case.log.last(Kind.CQE_POLLED, cq.thing)
         if added is None or poll is None or poll < added or cq.armed is Arm.NONE:
             continue
         if thread_waits.stays(case):
-            return _found(case, waiter, cq, added)
+            return _left(case, waiter, cq, added, poll)
     return ok("the last poll left no completion")
 
 
-def _found(case: Case, waiter: EventWaiter, cq: CompletionQueue, added: int) -> Finding:
-    name, many, poll = case.names.of(cq.thing), len(cq.cqes), _last_poll(case, cq) or 0
-    polled = case.log.of(Kind.CQE_POLLED, cq.node, cq.number)
+def _left(case: Case, waiter: EventWaiter, cq: CompletionQueue, added: int, poll: int) -> Finding:
+    name, many, who = case.names.of(cq.thing), len(cq.cqes), case.log.who(poll)
+    polled = case.log.about(Kind.CQE_POLLED, cq.thing)
     took = fmt.count(sum(event_of(record) == poll for record in polled), "completion")
-    _, who = case.log.asked(poll)
     return fail(
         fact(f"{fmt.count(many, 'completion')} on {name}, the oldest from here", added),
-        fact(f"the last poll, of {who or 'a call'}, returned {took} and left the others", poll),
+        fact(f"the last poll, of {who}, returned {took} and left the others", poll),
         thread_waits.wait_evidence(case, waiter),
         fact(f"{name} is armed; completions already in it raise no event",
              thread_waits.armed(case, cq)),
         cure=Fix([f"poll_cq {name} num_entries={many}"]), since=poll,
     )  # fmt: skip
-
-
-def _last_poll(case: Case, cq: CompletionQueue) -> int | None:
-    """The event in which a completion was handed out last."""
-    found = case.log.about(Kind.CQE_POLLED, cq.thing)
-    return event_of(found[-1]) if found else None
 
 
 _Found = TypeVar("_Found", ownership.Pair, ownership.Orphan)
@@ -251,11 +242,11 @@ def wr_id_ambiguous(case: Case) -> Finding:
         return NA if case.subject.sort not in _SORTS else ok("its wr_id was not outstanding twice")
     polled = [each for each in (pair.first.polled, pair.second.polled) if each is not None]
     taken = [fact("the first of their completions was polled", min(polled))] if polled else []
-    own = Fix(program="give each work request a wr_id of its own")
     return warn(
         fact(f"a request was posted with {fmt.wr(pair.subject.wr_id)}", pair.first.posted),
         fact("another one with it before that was polled: a completion does not tell which",
-             pair.second.posted), *taken, cure=own if case.at_rest else Fix(["run"]),
+             pair.second.posted), *taken,
+        cure=Fix(program="give each work request a wr_id of its own"),
     )  # fmt: skip
 
 
@@ -272,6 +263,23 @@ def cross_qp_order(case: Case) -> Finding:
         fact(f"{first} completed after it", pair.first.ended),
         cure=Fix(program="find the request of a completion by its qp_num and wr_id"),
     )
+
+
+@cross_qp_order.instead
+def _of_bytes(case: Case, content: Content) -> Finding | None:
+    """The cause of bytes that a READ fetched before a request of another queue pair wrote them."""
+    for touch, message in content.brought if case.asked else ():
+        for late in ownership.later_writes(case.log, message, touch.at, touch.piece[1]):
+            if late.came is not None and late.came.thing != message.thing:
+                read, wrote = (name_of(case.names, m.subject) for m in (message, late.came))
+                where = words_for(case.session, late.node, late.piece)
+                return fail(
+                    fact(f"{wrote} was posted before {read}", late.came.posted),
+                    fact(f"{wrote} wrote {where} after {read} had read them", late.event),
+                    cure=Fix(program=f"post {read} after the completion of {wrote}, or on its "
+                             "queue pair"),
+                )  # fmt: skip
+    return None
 
 
 @check("polled-after-destroy")
@@ -300,7 +308,10 @@ def cq_overrun(case: Case) -> Finding:
     found = case.log.about(Kind.CQ_OVERRUN, Thing(Noun.CQ, case.node, number))
     name = case.name(Noun.CQ, case.node, number)
     cq = case.hca.cqs.items.get(number)
-    evidence = [_full(case, number, event_of(found[0])), *_depth(case, cq)]
+    evidence = [_full(case, number, event_of(found[0]))]
+    if cq is not None:
+        slots = needed(case, cq)
+        evidence.append(fact(f"the queues that complete there have {slots} slots"))
     ids = " ".join(dict.fromkeys(fmt.wr(cqe_of(each).wr_id) for each in found[:4]))
     more = " …" if len(found) > 4 else ""
     many = fmt.count(len(found), "completion")
@@ -334,12 +345,6 @@ def _full(case: Case, number: int, event: int) -> Evidence:
                 before[-1] if before else event)  # fmt: skip
 
 
-def _depth(case: Case, cq: CompletionQueue | None) -> list[Evidence]:
-    if cq is None:
-        return []
-    return [fact(f"the queues that complete there have {needed(case, cq)} slots")]
-
-
 def _cure(case: Case, cq: CompletionQueue, lost: Cqe) -> Fix:
     """Make room, and let what was lost come again."""
     qp = find_qp(case.world, cq.node, lost.qp_num)
@@ -354,10 +359,10 @@ def _cure(case: Case, cq: CompletionQueue, lost: Cqe) -> Fix:
 def _lost_again(case: Case, qp: QueuePair, lost: Cqe, *, after_reset: bool) -> list[str]:
     """The work whose completion was lost."""
     if not lost.is_send:
-        wqe = case.receive.wqe if case.receive is not None else None
-        rooms = [commands.post_recv(case, qp, wqe.wr)] if wqe is not None else []
         again = message_again(case, qp, lost, after_reset=after_reset)
-        return [*rooms, *again[-1:]] if rooms else again
+        if case.receive is None or case.receive.wqe is None:
+            return again
+        return [commands.post_recv(case, qp, case.receive.wqe.wr), *again[-1:]]
     sent = case.log.newest_of(Kind.SEND_POSTED, qp.thing, lost.serial)
     if sent is None:
         return []
@@ -405,8 +410,7 @@ def _taken(case: Case, thing: Thing, many: int) -> list[Evidence]:
     kinds = (Kind.CQ_EVENT_TAKEN, Kind.ASYNC_TAKEN)
     found = case.log.in_order(kinds, thing)
     event = event_of(found[-many]) if len(found) >= many else None
-    what = f"{fmt.count(many, 'event')} of {case.names.of(thing)}"
-    who = case.log.asked(event)[1] if event is not None else ""
+    what, who = f"{fmt.count(many, 'event')} of {case.names.of(thing)}", case.log.asked(event)[1]
     by = f" by {who}" if who else ""
     return [fact(f"{what} taken{by} and not acknowledged, the first of them here", event)]
 
@@ -414,10 +418,9 @@ def _taken(case: Case, thing: Thing, many: int) -> list[Evidence]:
 def _call_waits(case: Case) -> list[Evidence]:
     if case.call is not None:
         return [fact(f"{case.call.verb} would wait without end", case.call.event)]
-    waits = case.log.about(Kind.PROGRAM_WAITED, case.subject.thing)
-    name = case.names.of(case.subject.thing)
-    text = case.program.line.text if case.program is not None else ""
-    return [fact(f"{name} waits in {text}", event_of(waits[-1]) if waits else None)]
+    thing, text = case.subject.thing, case.program.line.text if case.program is not None else ""
+    waited = case.log.last(Kind.PROGRAM_WAITED, thing)
+    return [fact(f"{case.names.of(thing)} waits in {text}", waited)]
 
 
 def _acks(case: Case, thing: Thing, many: int) -> list[str]:

@@ -47,15 +47,14 @@ def _not_posted_cure(case: Case, posts: list[Record]) -> Fix:
     asked = fmt.wr(case.subject.wr_id)
     wrs = [rec.wqe_of(record).wr for record in posts[-2:]]
     wr = continued(wrs[0], wrs[1], case.subject.wr_id) if len(wrs) == 2 else None
-    node, number = case.subject.thing[1:]
-    qp = find_qp(case.world, node, number)
-    if wr is None or (qp is None and case.subject.thing.noun is Noun.QP):
+    noun, node, number = case.subject.thing
+    qp = find_qp(case.world, node, number) if noun is Noun.QP else None
+    if wr is None or (qp is None and noun is Noun.QP):
         return Fix(program=f"post {asked}")
-    if isinstance(wr, SendWR) and qp is not None:
-        return Fix(commands.again(case, qp, wr))
-    if qp is not None and case.subject.thing.noun is Noun.QP:
-        return Fix([commands.post_recv(case, qp, wr)])
-    return Fix([commands.post_srq_recv(case, node, number, wr)])
+    if qp is None:
+        return Fix([commands.post_srq_recv(case, node, number, wr)])
+    is_send = isinstance(wr, SendWR)
+    return Fix(commands.again(case, qp, wr) if is_send else [commands.post_recv(case, qp, wr)])
 
 
 def continued(one: Any, other: Any, wr_id: int) -> Any:
@@ -72,10 +71,8 @@ def continued(one: Any, other: Any, wr_id: int) -> Any:
         shift = other.remote_addr - one.remote_addr
         fields["remote_addr"] = max(0, other.remote_addr + times * shift)
         fields["flush_length"] = other.flush_length  # it goes with remote=, whatever the opcode
-    alike = replace(one, **fields) == replace(other, **fields)
-    same_pieces = len(sg) == len(other.sg)
     made: SendWR | RecvWR = replace(other, **fields)
-    return made if alike and same_pieces else None
+    return made if replace(one, **fields) == made and len(sg) == len(other.sg) else None
 
 
 _OWN_ITEM = (*posting_calls.OF_THE_QUEUE, "inline-opcode", "setter-missing")
@@ -88,19 +85,16 @@ def _attempt(case: Case) -> posting_calls.Attempt | None:
 @check("post-failed-ignored", attempt=_attempt)
 def post_failed_ignored(case: Case, attempt: posting_calls.Attempt) -> Finding:
     """Check whether the request was the bad_wr of a refused call, or came after it in the list."""
-    rule, bad = attempt.call.refusal, attempt.is_bad(case.subject.wr_id)
-    if rule in posting_calls.OF_THE_QUEUE or (
-        bad and (rule in _OWN_ITEM or rule.startswith("crash-"))
-    ):
-        return ok("its call was refused for another reason", attempt.call.event)
-    call = attempt.call
-    evidence = [
-        fact(f"{call.verb} returned {errno_name(call.errno)}: {call.message}", call.event),
+    call, rule = attempt.call, attempt.call.refusal
+    own = attempt.is_bad(case.subject.wr_id) and (rule in _OWN_ITEM or rule.startswith("crash-"))
+    if own or rule in posting_calls.OF_THE_QUEUE:
+        return ok("its call was refused for another reason", call.event)
+    return fail(
+        fact(call.answer, call.event),
         fact(f"bad_wr was {fmt.wr(posting_calls.id_of(attempt.left[0]))}: "
-             f"{posting_calls.posted_text(attempt)}",
-             call.event),
-    ]  # fmt: skip
-    return fail(*evidence, cure=_post_failed_ignored_cure(case, attempt), since=call.event)
+             f"{posting_calls.posted_text(attempt)}", call.event),
+        cure=_post_failed_ignored_cure(case, attempt), since=call.event,
+    )  # fmt: skip
 
 
 def _post_failed_ignored_cure(case: Case, attempt: posting_calls.Attempt) -> Fix:
@@ -134,13 +128,11 @@ def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
         return ok("its state was not what it was refused for", call.event)
     if qp.sq.early:
         return _of_early(case, qp, qp.sq.early[-1])
-    evidence = _refusal_evidence(case, call, qp)
-    lines = lines_to_rts(case, qp)
+    lines, again = lines_to_rts(case, qp), reposting.repost_refused(case, qp)
+    cure = Fix([*lines, *again]) if again else None
     if not lines and not qp.state_row.starts_sends:
-        program = "bring it up to RTS, and post then"
-        return fail(*evidence, cure=Fix(program=program), since=call.event)
-    again = reposting.repost_refused(case, qp)
-    return fail(*evidence, cure=Fix([*lines, *again]) if again else None, since=call.event)
+        cure = Fix(program="bring it up to RTS, and post then")
+    return fail(*_refusal_evidence(case, call, qp), cure=cure, since=call.event)
 
 
 def _refusal_evidence(case: Case, call: Call, qp: QueuePair) -> list[Evidence]:
@@ -151,8 +143,7 @@ def _refusal_evidence(case: Case, call: Call, qp: QueuePair) -> list[Evidence]:
              for r in moves[-1:]]  # fmt: skip
     if not moves:
         found = [fact(f"{name} was made, and is in RESET", case.log.created(thing))]
-    answer = f"{call.verb} returned {errno_name(call.errno)}: {call.message}"
-    return [*found, fact(answer, call.event)]
+    return [*found, fact(call.answer, call.event)]
 
 
 def _of_early(case: Case, qp: QueuePair, wr: SendWR) -> Finding:
@@ -231,9 +222,7 @@ def _asked(case: Case) -> str:
     attempt = posting_calls.of_call(case.log, case.call)
     if attempt is None or not attempt.left:
         return "too many INLINE bytes"
-    many = _length(case, attempt)
-    name = fmt.wr(posting_calls.id_of(attempt.left[0]))
-    return f"{many} INLINE bytes of {name}" if many else f"the INLINE bytes of {name}"
+    return f"{_length(case, attempt) or 'the'} INLINE bytes of {fmt.wr(attempt.left_ids[0])}"
 
 
 def _length(case: Case, attempt: posting_calls.Attempt) -> int:
@@ -272,12 +261,12 @@ def inline_opcode(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: Queu
         return ok("the device accepts INLINE")
     name = fmt.member(wr.opcode, WROpcode)
     flags = fmt.flags(int(wr.flags) & ~SendFlags.INLINE, SendFlags)
-    again = commands.again(case, qp, wr, after_reset=True, flags=flags)
+    again = memory_fixes.sent_when_ready(case, qp, wr, flags=flags)
     return fail(
         fact(f"{name} was posted INLINE, and this device accepted it", send.posted),
         fact("where its answer goes lies the copied data instead of keys: it ended with "
              f"{ending.status.name}", ending.event),
-        cure=Fix([*memory_fixes.ready_to_send(case, qp), *again]), since=send.posted,
+        cure=Fix(again), since=send.posted,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from rdmalab.doctor.evidence.components import things_in
 from rdmalab.doctor.evidence.work_of_queues import first_failed
-from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends
+from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, stopped
 from rdmalab.doctor.facts.line import held, worst
 from rdmalab.doctor.facts.qp_error_cause import posted_in_error, qp_error_cause
 from rdmalab.doctor.kit import *
@@ -89,6 +89,8 @@ def sqd(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     stalled = qp.state is QPState.RTS and _is_stalled(case, qp)
     if drained is None or not (qp.state is QPState.SQD or stalled):
         return ok(f"{case.qp_name(qp)} is in {qp.state.name}, not drained")
+    if qp.state is QPState.SQD and stopped(case, qp):
+        return ok("the call that was to move it back to RTS was refused")
     name = case.qp_name(qp)
     evidence = [fact(f"{name} entered SQD", drained),
                 fact("it was posted, and waits to start", send.posted)]  # fmt: skip
@@ -138,8 +140,7 @@ def cached_state(case: Case, qp: QueuePair) -> Finding:
     if qp.known_state is qp.state:
         return ok("the program's copy of the state is correct")
     moved = case.log.last_entered(qp.thing, qp.state)
-    posted = work.posted if work is not None else None
-    if work is not None and (posted is None or moved is None or posted < moved):
+    if work is not None and (work.posted is None or moved is None or work.posted < moved):
         return ok("it was posted before the state changed")
     name = case.qp_name(qp)
     lines = [f"query_qp {name}"]
@@ -173,9 +174,9 @@ def _thrown(case: Case, qp: QueuePair, event: int) -> list[Evidence]:
     """Number of work requests that went with it."""
     queue = "sq" if case.send is not None else "rq"
     found = case.log.about(Kind.QUEUE_DISCARDED, qp.thing)
-    counts = [rec.slots_of(r) for r in found if event_of(r) == event and rec.queue_of(r) == queue]
-    return [fact(f"{fmt.count(n, _NOUNS[queue])} discarded without a completion", event)
-            for n in counts]  # fmt: skip
+    here = (r for r in found if event_of(r) == event and rec.queue_of(r) == queue)
+    return [fact(f"{fmt.count(rec.requests_of(r), _NOUNS[queue])} discarded without a completion",
+                 event) for r in here]  # fmt: skip
 
 
 def _cure(case: Case, qp: QueuePair) -> Fix | None:
@@ -200,17 +201,14 @@ def qp_err_flush(case: Case, qp: QueuePair) -> Finding:
     error_cause = qp_error_cause(case)
     if error_cause is not None and error_cause.state is QPState.SQE:
         return ok("its queue pair was in SQE")
-    evidence = []
+    evidence, name = list[Evidence](), case.qp_name(qp)
     if error_cause is not None and posted_in_error(case, error_cause):
-        name, asked = case.qp_name(qp), fmt.wr(case.subject.wr_id)
         text = f"{name} has been in ERR since {fmt.ev(error_cause.event)}: {error_cause.sentence}"
-        posted = work.posted if work is not None else None
-        evidence = [fact(text, error_cause.event),
-                    fact(f"no call had reset {name} when {asked} was posted", posted)]  # fmt: skip
+        how = f"no call had reset {name} when {fmt.wr(case.subject.wr_id)} was posted"
+        evidence = [fact(text, error_cause.event), fact(how, work.posted if work else None)]
     elif error_cause is not None:
         did = "stopped" if case.hca.unavailable_rule else "entered ERR"
-        text = f"{case.qp_name(qp)} {did}: {error_cause.sentence}"
-        evidence.append(fact(text, error_cause.event))
+        evidence = [fact(f"{name} {did}: {error_cause.sentence}", error_cause.event)]
     since = error_cause.event if error_cause else None
     return fail(*evidence, _end(case), cure=_qp_err_flush_cure(case, qp), since=since)
 
@@ -247,14 +245,16 @@ def _end(case: Case) -> Evidence:
 
 def _qp_err_flush_cure(case: Case, qp: QueuePair) -> Fix | None:
     """Both ends reset and connected again, and the work posted again."""
-    send, receive = case.send, case.receive
+    work, entry = case.work, case.entry
     if case.hca.unavailable_rule:
         return Fix(program="close_device, open_device, and create all objects again")
-    if send is not None and send.wqe is not None:
-        return Fix(recovery.resend(case, qp, send.wqe.wr))
-    if receive is not None and receive.wqe is not None and not receive.shared:
-        return Fix(recovery.receive_again(case, qp, receive.wqe.wr))
-    return Fix(commands.bring_up_again(case, qp)) if send is None and receive is None else None
+    if work is None:
+        return Fix(commands.bring_up_again(case, qp))
+    if isinstance(entry, SendWqe):
+        return Fix(recovery.resend(case, qp, entry.wr))
+    if entry is None or work.shared:
+        return None
+    return Fix(recovery.receive_again(case, qp, entry.wr))
 
 
 @check("own-err")
@@ -262,15 +262,15 @@ def own_err(case: Case, work: Send | Receive, qp: QueuePair, ending: Ending) -> 
     """Of flushed work, whether a modify_qp of its own side, and no failure, began it."""
     if ending.status is not WCStatus.WR_FLUSH_ERR:
         return ok("it was not flushed")
-    move = _error_transition(case, qp.thing, ending.event)
+    moves = [r for r in case.log.about(Kind.STATE_CHANGED, qp.thing) if event_of(r) <= ending.event]
+    move = next((r for r in moves[-1:] if rec.new_state_of(r) is QPState.ERR), None)
     if move is not None and (work.posted or 0) > event_of(move):
         return ok("it was posted when its queue pair was in ERR already")
     if move is None or not _by_hand(case, qp.thing, event_of(move)):
         return ok("no call on its own node moved its queue pair to ERR")
-    _, who = case.log.asked(event_of(move))
-    old = rec.old_state_of(move).name
+    who, old = case.log.who(event_of(move)), rec.old_state_of(move).name
     return fail(
-        fact(f"{who or 'a call'} moved {case.qp_name(qp)} from {old} to ERR", event_of(move)),
+        fact(f"{who} moved {case.qp_name(qp)} from {old} to ERR", event_of(move)),
         fact(f"no work of {case.qp_name(qp)} had failed before"),
         fact(f"{fmt.wr(case.subject.wr_id)} was given back, flushed: its buffer is yours again",
              ending.event),
@@ -279,38 +279,22 @@ def own_err(case: Case, work: Send | Receive, qp: QueuePair, ending: Ending) -> 
     )  # fmt: skip
 
 
-def _error_transition(case: Case, thing: Thing, event: int) -> Record | None:
-    """Its last step to ERR before that event."""
-    moves = [r for r in case.log.about(Kind.STATE_CHANGED, thing) if event_of(r) <= event]
-    return moves[-1] if moves and rec.new_state_of(moves[-1]) is QPState.ERR else None
-
-
 def _by_hand(case: Case, thing: Thing, event: int) -> bool:
     """Whether a modify_qp moved the QP to ERR before any request failed (SQE is a failure)."""
     invocation, _ = case.log.asked(event)
     if invocation is None or invocation.name != "modify_qp":
         return False
-    first = first_failed(case.log, thing)
-    return not first or _is_flushed(case, first[0])
-
-
-def _is_flushed(case: Case, first: Subject) -> bool:
-    """Whether the first failure of a queue pair is itself a flush."""
-    other = Case(case.session, first, case.log, asked=case.asked)
-    work = other.send if first.sort is Sort.SEND else other.receive
-    return work is not None and work.ending is not None and (
-        work.ending.status is WCStatus.WR_FLUSH_ERR
-    )  # fmt: skip
+    first = [_ending(case, subject) for subject in first_failed(case.log, thing)]
+    return not first or (first[0] is not None and first[0].status is WCStatus.WR_FLUSH_ERR)
 
 
 def _own_err_cure(case: Case, qp: QueuePair) -> Fix:
     """Nothing to do if ERR was intended; otherwise both ends are reset and connected again."""
-    send, receive = case.send, case.receive
-    lines = commands.bring_up_again(case, qp)
-    if send is not None and send.wqe is not None:
-        return Fix([*lines, *commands.again(case, qp, send.wqe.wr, after_reset=True)])
-    if receive is not None and receive.wqe is not None and not receive.shared:
-        return Fix([*lines, commands.post_recv(case, qp, receive.wqe.wr)])
+    work, entry, lines = case.work, case.entry, commands.bring_up_again(case, qp)
+    if isinstance(entry, SendWqe):
+        return Fix([*lines, *commands.again(case, qp, entry.wr, after_reset=True)])
+    if entry is not None and work is not None and not work.shared:
+        return Fix([*lines, commands.post_recv(case, qp, entry.wr)])
     return Fix(program="flushes at a teardown are no failure: give the buffers back, report none")
 
 
@@ -328,12 +312,31 @@ def local_recovery_one_side(case: Case, wqe: SendWqe, both: Ends) -> Finding:
         return ok("their packet numbers still fit")
     reset, at = alone
     other = both.receiver if reset is both.sender else both.sender
+    lines = recovery.reconnected(case, both.sender, wqe.wr)
+    is_locked = case.session.refusal(f"modify_qp {case.qp_name(other)} state=RESET")
+    if is_locked and reset is both.sender:  # the rules of a lab shut the other end
+        lines = recovery.rejoined(case, reset, other, wqe.wr)
     return blocking(
         case, fact(f"{case.qp_name(reset)} was reset; {case.qp_name(other)} was not", at),
         fact(f"{case.qp_name(both.sender)} sends psn={sent}",
              set_at(case, both.sender, Attr.SQ_PSN)),
         fact(f"{case.qp_name(both.receiver)} expects psn={expected}"),
-        cure=Fix(recovery.reconnected(case, both.sender, wqe.wr)), since=at,
+        cure=Fix(lines), since=at,
+    )  # fmt: skip
+
+
+@local_recovery_one_side.instead
+def _taken_for_duplicate(case: Case, wqe: SendWqe, qp: QueuePair) -> Finding | None:
+    """The cause of a send with SUCCESS that the peer did not carry out."""
+    found = (e for e in ownership.swallowed(case.log, case.node) if e.subject == case.subject)
+    if (each := next(found, None)) is None:
+        return None
+    name, peer = case.qp_name(qp), case.names.of(each.peer)
+    return fail(
+        fact(f"{name} was reset; {peer} was not", each.reset),
+        fact(f"{peer} took psn={wqe.first_psn} for a duplicate: it acknowledged it, and delivered "
+             "nothing", each.event),
+        cure=Fix(recovery.reconnected(case, qp, wqe.wr)), since=each.reset,
     )  # fmt: skip
 
 
@@ -346,27 +349,21 @@ def flush_only(case: Case, work: Send | Receive, ending: Ending, qp: QueuePair) 
     first = _ending(case, found[0]) if found else None
     if first is None or first.status is WCStatus.WR_FLUSH_ERR:
         return ok("no work request of it failed with its own error")
-    others = _flush_only_flushed(case, qp) - 1
+    others, failed = _flush_only_flushed(case, qp) - 1, name_of(case.names, found[0])
     more = f", and {fmt.count(others, 'other')}" if others else ""
-    failed = name_of(case.names, found[0])
-    return fail(
-        fact(f"{failed} failed first, with {first.status.name}", first.event),
-        fact(f"this one was flushed after it{more}", ending.event),
-        since=ending.event,
-    )
+    return fail(fact(f"{failed} failed first, with {first.status.name}", first.event),
+                fact(f"this one was flushed after it{more}", ending.event),
+                since=ending.event)  # fmt: skip
 
 
 def _ending(case: Case, subject: Subject) -> Ending | None:
-    sort = Send if subject.sort is Sort.SEND else Receive
-    return sort(case.session, subject, case.log).ending
+    return Case(case.session, subject, case.log, asked=case.asked).ending
 
 
 def _flush_only_flushed(case: Case, qp: QueuePair) -> int:
     """Of both its queues."""
     where = (qp.node, qp.number)
-    sends = [
-        (node_of(r), object_of(r)) for r in case.log.failed_sends if rec.status_of(r) == _FLUSH
-    ]
+    sends = [rec.place_of(r) for r in case.log.failed_sends if rec.status_of(r) == _FLUSH]
     failed = [r for r in case.log.failed_receives if cqe_of(r).status == _FLUSH]
     receives = [(node_of(r), cqe_of(r).qp_num) for r in failed]
     return (sends + receives).count(where)

@@ -33,23 +33,22 @@ def rd_atomic_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Findi
     return blocking(
         case, fact(f"{case.qp_name(qp)} was given max_rd_atomic=0", since),
         fact(f"{held_text(case, hold)} can never start", posted(case, hold.wqe)),
-        cure=Fix(_lines(case, qp, wqe.wr)), since=since,
+        cure=Fix(_lines(case, qp, wqe)), since=since,
     )  # fmt: skip
 
 
-def _lines(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
+def _lines(case: Case, qp: QueuePair, wqe: SendWqe) -> list[str]:
     """max_rd_atomic changed in SQD, where that is enough; else both ends reset and connected."""
     name, peer = case.qp_name(qp), case.peer
-    wqe = case.wqe
-    asked = int(key_lookup.asked_of_peer(wqe)[0]) if wqe is not None else 0
+    asked = int(key_lookup.asked_of_peer(wqe)[0])
     allowed = int(peer.attr.qp_access_flags or 0) if peer is not None else 0
     refuses = peer is None or not peer.attr.max_dest_rd_atomic or asked & ~allowed
     if refuses or qp.comp.serial < qp.req.started:
         theirs = {"max_dest_rd_atomic": "1", "qp_access_flags": fmt.flags(allowed | asked, Access)}
-        return recovery.reconnected(case, qp, wr, {"max_rd_atomic": "1"}, theirs)
+        return recovery.reconnected(case, qp, wqe.wr, {"max_rd_atomic": "1"}, theirs)
     lines = [f"modify_qp {name} state=SQD", f"modify_qp {name} state=SQD max_rd_atomic=1",
              f"modify_qp {name} state=RTS"]  # fmt: skip
-    lines += [] if case.profile.resumes_after_sqd else [recovery.ring_doorbell(case, qp, wr)]
+    lines += [] if case.profile.resumes_after_sqd else [recovery.ring_doorbell(case, qp, wqe.wr)]
     return lines
 
 
@@ -99,11 +98,8 @@ def ordering(case: Case) -> Finding:
             )
             if came or case.subject == each.send.subject:
                 return _overtaken(case, each)
-            if (
-                case.content is not None
-                and node == case.node
-                and (meet([case.content.piece], [each.piece]))
-            ):  # they are right by now
+            own = case.content.piece if case.content is not None and node == case.node else (0, 0)
+            if meet([own], [each.piece]):  # they are right by now
                 return warn(*_overtaken(case, each).evidence)
     return ok("it sends nothing that a READ before it brings")
 
@@ -150,26 +146,21 @@ def bad_resp(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair
     answer = _answer(case)
     evidence = _response_evidence(case, answer) if answer is not None else []
     wanted = f"it asked for {wqe.length} bytes, from psn={wqe.first_psn} on"
-    again = commands.again(case, qp, wqe.wr, after_reset=True)
     clear = ["fault clear"] if case.world.network.cable.faults else []
     return fail(
         *evidence,
         fact(wanted, send.posted),
         fact(f"an answer that does not fit ends it with {ending.status.name}", ending.event),
-        cure=Fix([*clear, *memory_fixes.ready_to_send(case, qp), *again]),
+        cure=Fix([*clear, *memory_fixes.sent_when_ready(case, qp, wqe.wr)]),
         since=evidence[0].event if evidence else None,
     )
 
 
 def _answer(case: Case) -> Packet | None:
     """Evidence: the packet that arrived when it failed."""
-    thing = case.subject.thing
-    for record in case.log.within(case.ended):
-        here = (node_of(record), object_of(record)) == (thing.node, thing.number)
-        packet = packet_of(record)
-        if kind_of(record) is Kind.PACKET_RECEIVED and here and isinstance(packet, Packet):
-            return packet
-    return None
+    came = (r for r in case.log.within(case.ended) if kind_of(r) is Kind.PACKET_RECEIVED)
+    here = (packet_of(r) for r in came if rec.place_of(r) == case.subject.thing[1:])
+    return next((packet for packet in here if isinstance(packet, Packet)), None)
 
 
 def _response_evidence(case: Case, answer: Packet) -> list[Evidence]:

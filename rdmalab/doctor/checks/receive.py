@@ -1,6 +1,8 @@
 """A receive that waits, and a message that does not use it."""
 
 from rdmalab.doctor.evidence.content import Posted, without
+from rdmalab.doctor.evidence.messages import arrived_with
+from rdmalab.doctor.facts.lines_to_run import is_to_post
 from rdmalab.doctor.facts.undelivered import Done
 from rdmalab.doctor.kit import *
 
@@ -25,11 +27,10 @@ def no_remote_send(case: Case, receive: Receive) -> Finding:
     lines = [some_message(case, peer, receive.wqe.length)]
     cure = Fix(lines) if peer.state is QPState.RTS else None
     if not done:
-        took = case.log.about(Kind.RECV_TAKEN, qp.thing)
-        text = f"{name} has sent nothing yet"
-        if took:
+        took, text = case.log.last(Kind.RECV_TAKEN, qp.thing), f"{name} has sent nothing yet"
+        if took is not None:
             text = f"earlier receives took what {name} sent, and it has sent nothing since"
-        return warn(fact(text, event_of(took[-1]) if took else receive.posted), cure=cure)
+        return warn(fact(text, receive.posted if took is None else took), cure=cure)
     facts = [
         fact(f"{watching or case.qp_name(qp)} waits for a message", receive.posted),
         *[fact(f"{name} did {fmt.send_wqe(each.wqe)}, which consumes no receive", each.event)
@@ -45,13 +46,12 @@ def _taken_beside(case: Case, qp: QueuePair, receive: Receive) -> Finding:
         return NA
     took = [r for r in case.log.of(Kind.RECV_TAKEN, qp.node) if event_of(r) > (receive.posted or 0)]
     for record in reversed(took):
-        event, other = event_of(record), find_qp(case.world, qp.node, object_of(record))
-        came = messages.arrived(case.world, case.log, event, qp.node, object_of(record))
+        other, came = find_qp(case.world, *rec.place_of(record)), arrived_with(case.log, record)
         if came is None or other is None or other.qp_type is not qp.qp_type:
             continue
         sent = name_of(case.names, came.subject)
         return warn(fact(f"{sent} was posted to {case.qp_name(other)}", came.posted),
-                    fact(f"{case.qp_name(other)} took it", event),
+                    fact(f"{case.qp_name(other)} took it", event_of(record)),
                     fact(f"nothing came to {case.qp_name(qp)}", receive.posted))  # fmt: skip
     return NA
 
@@ -99,9 +99,8 @@ def _recv_state_cure(case: Case, qp: QueuePair, target: QueuePair, wr: SendWR) -
         up = commands.move(case, target, QPState.INIT, QPState.RTR, {})
         return Fix([up, *commands.again(case, qp, wr, target)])
     if target.transport.connected:
-        lines = reconnect(case, qp, target)
-    else:
-        lines = commands.bring_up_again(case, target)
+        return Fix(recovery.reconnected_to(case, qp, target, wr))
+    lines = commands.bring_up_again(case, target)
     return Fix(lines + commands.again(case, qp, wr, target, after_reset=True))
 
 
@@ -113,21 +112,18 @@ def write_no_signal(case: Case) -> Finding:
         done, peer = undelivered.done_by_peer(case, qp), peer_of(case.world, qp)
         writes = [each for each in done if _is_write(each) or _reaches_idle(case, qp, each)]
         sent = [each for each in done if each.takes_receive]
-        if (
-            writes
-            and not (sent or peer is None or _is_followed(case, peer, writes[-1]))
-            and undelivered.is_quiet(case, qp)
-        ):
+        if sent or not writes or peer is None or not undelivered.is_quiet(case, qp):
+            continue
+        if not _is_followed(case, peer, writes[-1]):
             return _waits_for_completion(case, qp, peer, writes[-1])
     return ok("no program waits for a plain WRITE of the peer") if listening else NA
 
 
 def _is_followed(case: Case, peer: QueuePair, done: Done) -> bool:
     """Whether a thread that did not post a request has still to post on its queue pair."""
-    posted = case.log.event_of(Kind.SEND_POSTED, peer.thing, done.wqe.serial)
-    who = case.log.asked(posted)[1] if posted is not None else ""
+    who = case.log.asked(messages.post_of(case.log, peer.thing, done.wqe.serial))[1]
     end = {(peer.node, peer.number)}
-    return any(thread_waits.is_to_post(case, each, end) and case.names.of(each.thing) != who
+    return any(is_to_post(case, each, end) and case.names.of(each.thing) != who
                for each in programs_of(case.world))  # fmt: skip
 
 
@@ -172,7 +168,7 @@ def byte_len(case: Case, content: Content) -> Finding:
     if not content.receives:
         return NA
     newest = content.receives[0]
-    message = messages.taking(case.world, case.log, case.node, newest.qp, newest.wqe)
+    message = messages.taking(case.log, case.node, newest.qp, newest.wqe)
     if message is None or not _covers(content, newest) or message.wqe.length >= newest.wqe.length:
         return ok("the newest message filled its buffer")
     own = [touch for touch, other in content.brought if other.subject == message.subject]

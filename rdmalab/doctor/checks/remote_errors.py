@@ -19,7 +19,7 @@ def rem_inv_req(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueueP
         return _without_nak(qp, ending, fact(words, dropped[-1].event), fix)
     if ending.status is not WCStatus.REM_INV_REQ_ERR:
         return ok("the peer did not find it invalid")
-    refused = _rem_inv_req_refusal(case, peer)
+    refused = next(reversed(_refusals(case, peer)), None)
     naks = [row for row in send.answers if row.label == "NAK_INVALID_REQUEST"]
     evidence = [fact(f"{row.label} came back", row.event) for row in naks[-1:]]
     evidence.append(fact("it ended with REM_INV_REQ_ERR", ending.event))
@@ -38,14 +38,13 @@ def _not_invalidated(case: Case, receive: Receive, ending: Ending, qp: QueuePair
     """A receive that a SEND with invalidate took before its key was refused."""
     if ending.status is not WCStatus.REM_INV_REQ_ERR:
         return NA
-    found = [r for r in case.log.about(Kind.REQUEST_REFUSED, qp.thing)
-             if reason_of(r) == "invalidate" and event_of(r) <= ending.event][-1:]  # fmt: skip
+    found = _refusals(case, qp, "invalidate")[-1:]
     ieth = roce_packet_of(found[-1]).ieth if found else None
     region = case.hca.mrs.items.get(region_number(ieth.rkey)) if ieth is not None else None
     whose = f"the key of {case.name(Noun.MR, case.node, region.number)}" if region else "a key"
     return fail(
         fact(f"{case.qp_name(qp)} refused to invalidate {whose}: that is no bound type 2 window "
-             "of it", event_of(found[-1]) if found else None),
+             "of it", *map(event_of, found)),
         fact("this receive ended with REM_INV_REQ_ERR", ending.event),
         cure=Fix(program="send with the rkey of a type 2 window that the receiver bound, or "
                          "without invalidate"),
@@ -57,24 +56,32 @@ def _without_nak(qp: QueuePair, ending: Ending, refusal: Evidence, cure: Fix | N
     return fail(refusal, fact(f"{qp.qp_type.name} sends no NAK for it", ending.event), cure=cure)
 
 
-def _rem_inv_req_refusal(case: Case, peer: QueuePair | None) -> Record | None:
-    """The newest one of the peer that counts as an invalid request."""
-    found = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number) if peer is not None else []
-    for record in reversed(found):
-        valid = reason_of(record) in ("sequence-gap", "no-receive")
-        if event_of(record) <= case.ended and not valid:
-            return record
-    return None
+def _refusals(case: Case, responder: QueuePair | None, *reasons: str) -> list[Record]:
+    """The requests that a queue pair refused for these reasons until the end, oldest first.
+
+    Without a reason those that count as invalid.
+    """
+    found = case.log.about(Kind.REQUEST_REFUSED, responder.thing) if responder is not None else []
+    return [r for r in found if event_of(r) <= case.ended and (
+        reason_of(r) in reasons if reasons else reason_of(r) not in ("sequence-gap", "no-receive")
+    )]  # fmt: skip
 
 
 # --------------------------------------------------------------------------- in words
 Tell = Callable[[Case, SendWqe, QueuePair, QueuePair], str]
 
 
+def _lacks_depth(wqe: SendWqe, peer: QueuePair) -> bool:
+    is_read = wqe.work is not None and wqe.work.outstanding
+    return bool(is_read and not peer.attr.max_dest_rd_atomic)
+
+
 def _not_enabled(_case: Case, wqe: SendWqe, _qp: QueuePair, peer: QueuePair) -> str:
     has = int(peer.attr.qp_access_flags or 0)
     lacks = key_lookup.asked_of_peer(wqe)[0] & ~has
-    return f"its qp_access_flags are {fmt.flags(has, Access)}, without {fmt.flags(lacks, Access)}"
+    more = ", and its max_dest_rd_atomic is 0" if _lacks_depth(wqe, peer) else ""
+    flags = f"{fmt.flags(has, Access)}, without {fmt.flags(lacks, Access)}"
+    return f"its qp_access_flags are {flags}{more}"
 
 
 def _no_depth(_case: Case, _wqe: SendWqe, _qp: QueuePair, _peer: QueuePair) -> str:
@@ -99,19 +106,18 @@ _DENIAL_TEXTS: dict[str, Tell] = {"not-enabled": _not_enabled, "no-depth": _no_d
 Lines = Callable[[Case, SendWqe, QueuePair, QueuePair], list[str]]
 
 
-def _allow(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str]:
-    has = int(peer.attr.qp_access_flags or 0) | key_lookup.asked_of_peer(wqe)[0]
-    return _after_reset(case, wqe, qp, theirs={"qp_access_flags": fmt.flags(has, Access)})
-
-
-def _serve(case: Case, wqe: SendWqe, qp: QueuePair, _peer: QueuePair) -> list[str]:
-    depth = str(max(1, qp.attr.max_rd_atomic or 0))
-    return _after_reset(case, wqe, qp, theirs={"max_dest_rd_atomic": depth})
+def _serve(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str]:
+    """The right and the depth that the peer lacks: it names the right alone."""
+    has, asked = int(peer.attr.qp_access_flags or 0), key_lookup.asked_of_peer(wqe)[0]
+    theirs = {"qp_access_flags": fmt.flags(has | asked, Access)} if asked & ~has else {}
+    if _lacks_depth(wqe, peer):
+        theirs["max_dest_rd_atomic"] = str(max(1, qp.attr.max_rd_atomic or 0))
+    return memory_fixes.sent_when_ready(case, qp, wqe.wr, theirs=theirs)
 
 
 def _ask_less(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str]:
-    depth = str(peer.attr.max_dest_rd_atomic or 1)
-    return _after_reset(case, wqe, qp, ours={"max_rd_atomic": depth})
+    ours = {"max_rd_atomic": str(peer.attr.max_dest_rd_atomic or 1)}
+    return memory_fixes.sent_when_ready(case, qp, wqe.wr, ours)
 
 
 def _align(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str]:
@@ -120,23 +126,11 @@ def _align(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str
     if mr is None:
         return []
     name = f"{key_denials.name_of(case.names, peer.node, mr)}[{place - mr.iova}]"
-    named = {"remote": name, "remote_addr": None, "rkey": None}
-    again = commands.again(case, qp, wqe.wr, after_reset=True, **named)
+    again = commands.again(case, qp, wqe.wr, after_reset=True, **memory_fixes.at(name))
     return [*commands.bring_up_again(case, qp), *again]
 
 
-def _after_reset(
-    case: Case,
-    wqe: SendWqe,
-    qp: QueuePair,
-    ours: commands.Attributes | None = None,
-    theirs: commands.Attributes | None = None,
-) -> list[str]:
-    again = commands.again(case, qp, wqe.wr, after_reset=True)
-    return [*memory_fixes.ready_to_send(case, qp, ours, theirs), *again]
-
-
-_CURES: dict[str, Lines] = {"not-enabled": _allow, "no-depth": _serve, "too-deep": _ask_less,
+_CURES: dict[str, Lines] = {"not-enabled": _serve, "no-depth": _serve, "too-deep": _ask_less,
                             "unaligned": _align}  # fmt: skip
 
 
@@ -154,9 +148,10 @@ def rem_access(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePa
         return ok("the peer did not deny its memory")
     naks = [row for row in send.answers if row.syndrome is not None and row.syndrome.name != "ACK"]
     evidence = _rem_access_refusal(case, wqe, peer) if peer is not None else []
+    since = next((each.event for each in evidence if each.event is not None), ending.event)
     evidence += [fact(f"{row.label} came back", row.event) for row in naks[-1:]]
     evidence.append(fact("it ended with REM_ACCESS_ERR", ending.event))
-    return fail(*evidence, cure=_cure(case, wqe, qp, peer))
+    return fail(*evidence, cure=_cure(case, wqe, qp, peer), since=since)
 
 
 @rem_access.instead
@@ -164,24 +159,20 @@ def _taken(case: Case, receive: Receive, ending: Ending, qp: QueuePair) -> Findi
     """A receive that a WRITE with immediate took before its key was refused."""
     if ending.status is not WCStatus.LOC_ACCESS_ERR:
         return NA
-    found = case.log.of(Kind.REQUEST_REFUSED, qp.node, qp.number)
-    events = [event_of(r) for r in found if reason_of(r) == "rkey" and event_of(r) <= case.ended]
     return fail(
         fact(f"{case.qp_name(qp)} refused a WRITE with immediate: its R_Key does not allow it",
-             events[-1] if events else None),
+             *map(event_of, _refusals(case, qp, "rkey")[-1:])),
         fact("this receive ended with LOC_ACCESS_ERR", ending.event),
     )  # fmt: skip
 
 
 def _rem_access_refusal(case: Case, wqe: SendWqe, peer: QueuePair) -> list[Evidence]:
-    found = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
-    events = [event_of(r) for r in found if reason_of(r) == "rkey" and event_of(r) <= case.ended]
     denial = key_lookup.denial_at(case.world.nodes[peer.node], peer, wqe)
     test = f"rkey {wqe.wr.rkey:#x} did not allow it then; now it does"
     if denial is not None:
         test = key_lookup.denial_text(case, denial, peer)
     taken = key_lookup.changed(case, denial) if denial is not None else []
-    return [fact(test, events[-1] if events else None), *taken]
+    return [fact(test, *map(event_of, _refusals(case, peer, "rkey")[-1:])), *taken]
 
 
 def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Fix | None:
@@ -189,12 +180,10 @@ def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Fi
     if peer is None or key_lookup.former(case, peer.node, wqe.wr.rkey) is not None:
         return None
     denial = key_lookup.denial_at(case.world.nodes[peer.node], peer, wqe)
-    if denial is None:
+    correction = memory_fixes.target(case, peer, wqe.wr, denial) if denial is not None else None
+    if denial is None or correction is None:
         return None
-    correction = memory_fixes.target(case, peer, wqe.wr, denial)
-    if correction is None:
-        return None
-    changed = {"remote_addr": None, "rkey": None, "remote": correction.sg}
+    changed = memory_fixes.at(correction.sg)
     if correction.length < denial.length:
         changed["sg"] = memory_fixes.first_bytes(case, wqe.wr, correction.length)
     silent = not qp.transport.acknowledged  # then both ends are as they were
@@ -215,15 +204,11 @@ def rem_op(case: Case, send: Send, ending: Ending) -> Finding:
 
 def _at_peer(case: Case, peer: QueuePair) -> list[Evidence]:
     """Its refusal, and the completion that it has for its own receive."""
-    name = case.qp_name(peer)
-    refusals = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
+    name, refusals = case.qp_name(peer), case.log.about(Kind.REQUEST_REFUSED, peer.thing)
     found = [fact(f"{name} failed it: {fmt.reason(reason_of(r))}", event_of(r))
              for r in refusals if event_of(r) <= case.ended][-1:]  # fmt: skip
-    for record in case.log.failed_receives:
-        cqe = cqe_of(record)
-        at_peer = (node_of(record), cqe.qp_num) == (peer.node, peer.number)
-        if at_peer and cqe.status is not WCStatus.WR_FLUSH_ERR:
-            text = f"its receive wr_id={cqe.wr_id} ended with {cqe.status.name}"
-            found.append(fact(text, event_of(record)))
-            break
-    return found
+    failed = ((r, cqe_of(r)) for r in case.log.failed_receives if node_of(r) == peer.node)
+    own = [fact(f"its receive wr_id={cqe.wr_id} ended with {cqe.status.name}", event_of(r))
+           for r, cqe in failed
+           if cqe.qp_num == peer.number and cqe.status is not WCStatus.WR_FLUSH_ERR]  # fmt: skip
+    return found + own[:1]

@@ -40,24 +40,17 @@ def _unready(case: Case, qp: QueuePair, first: Evidence) -> Finding:
     if srq is not None:
         own = case.name(Noun.SRQ, srq.node, srq.number)
         empty = f"{own} was empty; {name} takes its receives from {own}"
+    # of very many NAKs the first is not known, and only the newest are counted
+    kept, many = " (the first NAK that is still kept)", "and more"
+    if len(naks) < MOST_PACKETS:
+        kept, many = "", "so far"
     return blocking(
         case, first,
-        fact(f"{empty}{_kept(naks)}", naks[0].event),
-        fact(f"{fmt.count(len(naks), 'RNR NAK')} {_many(naks)}, the last one here",
-             naks[-1].event),
-        *_next(qp), cure=Fix([commands.room(case, peer, wqe.length)]),
+        fact(f"{empty}{kept}", naks[0].event),
+        fact(f"{fmt.count(len(naks), 'RNR NAK')} {many}, the last one here", naks[-1].event),
+        *_next(qp), cure=Fix(commands.rooms(case, peer, wqe.length)),
         since=naks[0].event,
     )  # fmt: skip
-
-
-def _kept(naks: list[PacketRow]) -> str:
-    """Of very many NAKs the first is not known."""
-    return "" if len(naks) < MOST_PACKETS else " (the first NAK that is still kept)"
-
-
-def _many(naks: list[PacketRow]) -> str:
-    """Of very many only the newest are counted."""
-    return "so far" if len(naks) < MOST_PACKETS else "and more"
 
 
 def _next(qp: QueuePair) -> list[Evidence]:
@@ -138,21 +131,17 @@ def _misdirected(
 ) -> Finding:
     """Finding on a datagram that came to another queue pair than the one with a receive for it."""
     qp, came = case.qp, case.unanswered.because("no-receive") if case.unanswered else []
-    name, right, lines = case.qp_name(target), case.qp_name(meant), []
-    changed = {"remote_qpn": right}
+    name, right, lines = case.qp_name(target), case.qp_name(meant), list[str]()
     if qp is not None and meant.node != target.node:
-        changed["ah"] = commands.free_name(case, Noun.AH, qp.node)
-        pd = case.name(Noun.PD, qp.node, qp.pd)
-        lines = [f"create_ah {changed['ah']} pd={pd} to={meant.node}"]
-    again = []
-    if qp is not None:
-        again = commands.again(case, qp, wqe.wr, meant, after_reset=False, **changed)
+        lines = recovery.through_new_handle(case, qp, wqe.wr, meant.node, meant)
+    elif qp is not None:
+        lines = commands.again(case, qp, wqe.wr, meant, remote_qpn=right)
     return fail(
         fact(f"it was sent to {name}, which has no receive; {right} has one", send.posted),
         *(fact(f"{target.node} dropped it", row.event) for row in came[-1:]),
         fact(f"{name} has number {target.number:#x} on {target.node}, "
              f"{right} {meant.number:#x} on {meant.node}"),
-        cure=Fix([*lines, *again]), since=send.posted,
+        cure=Fix(lines), since=send.posted,
     )  # fmt: skip
 
 
@@ -172,7 +161,17 @@ def _rnr_retries_exhausted(case: Case, target: QueuePair) -> list[Evidence]:
         *_last_taken(case, target, naks[0].event),
         fact(f"it came, and {case.qp_name(target)} had no receive", naks[0].event),
         fact(f"{many}, the last one here, and none was posted meanwhile", naks[-1].event),
+        *_between(case, target, naks[0].timer),
     ]
+
+
+def _between(case: Case, target: QueuePair, code: int | None) -> list[Evidence]:
+    """The wait before each further try, which the target asks for; [] where the log lacks it."""
+    if code is None:
+        return []
+    name = case.qp_name(target)
+    return [fact(f"each further try came {fmt.duration(RNR_NS[code])} later: min_rnr_timer={code} "
+                 f"of {name}", set_at(case, target, Attr.MIN_RNR_TIMER))]  # fmt: skip
 
 
 def _dropped(case: Case, target: QueuePair) -> list[Evidence]:
@@ -201,8 +200,7 @@ def _last_taken(case: Case, target: QueuePair, event: int) -> list[Evidence]:
 def _no_rr_cure(case: Case, wqe: SendWqe, qp: QueuePair, target: QueuePair) -> Fix:
     if not qp.transport.acknowledged:
         return Fix(commands.again(case, qp, wqe.wr, target))
-    lines = reconnect(case, qp, target)
-    return Fix(lines + commands.again(case, qp, wqe.wr, target, after_reset=True))
+    return Fix(recovery.reconnected_to(case, qp, target, wqe.wr))
 
 
 @check("srq-vs-rq")
@@ -221,11 +219,11 @@ def srq_vs_rq(case: Case, wqe: SendWqe, peer: QueuePair) -> Finding:
 def _where_it_is_taken(case: Case, peer: QueuePair, wqe: SendWqe) -> Fix:
     """A receive on the right queue; where the send has ended, a new connection and the send."""
     srq = case.shared_by(peer)
-    lines = [commands.room(case, peer, wqe.length)]
+    lines = commands.rooms(case, peer, wqe.length)
     if srq is not None:
         pd = Thing(Noun.PD, srq.node, srq.pd)
         name = case.name(Noun.SRQ, srq.node, srq.number)
-        lines = [commands.receive_at(case, name, pd, wqe.length, srq.posted + 1)]
+        lines = commands.receive_at(case, name, pd, wqe.length, srq.posted + 1)
     qp = case.qp
     if qp is None or case.send is None or case.send.ending is None:
         return Fix(lines)
@@ -242,10 +240,9 @@ def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
         return ok("it was posted to the right queue")
     attempt, srq = posting_calls.of_call(case.log, case.call), case.name(Noun.SRQ, qp.node, qp.srq)
     wrs = posting_calls.bound(case.session, attempt, attempt.left) if attempt is not None else []
-    answer = f"{call.verb} returned {errno_name(call.errno)}: {call.message}"
-    made = case.log.created(qp.thing)
-    lines = [commands.post_recv(case, qp, wr) for wr in wrs]
-    return fail(fact(f"{case.qp_name(qp)} was made with srq={srq}", made), fact(answer, call.event),
+    lines, made = [commands.post_recv(case, qp, wr) for wr in wrs], case.log.created(qp.thing)
+    return fail(fact(f"{case.qp_name(qp)} was made with srq={srq}", made),
+                fact(call.answer, call.event),
                 cure=Fix(lines) if lines else None, since=call.event)  # fmt: skip
 
 
@@ -296,9 +293,9 @@ def rq_full(case: Case, call: Call, queue: Queue) -> Finding:
     """Of a receive that found no slot, whether all slots held receives that no message took."""
     if call.refusal != "queue-full":
         return ok("the receive queue was not full")
-    thing = _thing(queue)
-    name, many = case.names.of(thing), _capacity(queue)
-    if _waiting(case, queue, thing, call.event) < many:
+    thing, own = queue.thing, queue.rq if isinstance(queue, QueuePair) else queue
+    name, many = case.names.of(thing), own.capacity
+    if _waiting(case, thing, len(own.wqes), call.event) < many:
         return ok("messages had taken some of its receives")
     posted = [event_of(r) for r in case.log.about(post_kind(thing), thing)
               if event_of(r) <= call.event]  # fmt: skip
@@ -310,17 +307,8 @@ def rq_full(case: Case, call: Call, queue: Queue) -> Finding:
     )  # fmt: skip
 
 
-def _thing(queue: Queue) -> Thing:
-    return Thing(Noun.QP if isinstance(queue, QueuePair) else Noun.SRQ, queue.node, queue.number)
-
-
-def _capacity(queue: Queue) -> int:
-    return queue.rq.capacity if isinstance(queue, QueuePair) else queue.capacity
-
-
-def _waiting(case: Case, queue: Queue, thing: Thing, event: int) -> int:
+def _waiting(case: Case, thing: Thing, now: int, event: int) -> int:
     """Number of receives that waited in that event: now, less what came and went since."""
-    now = len(queue.rq.wqes if isinstance(queue, QueuePair) else queue.wqes)
     shared = thing.number if thing.noun is Noun.SRQ else 0
     taken = sum(event_of(r) > event and rec.recv_wqe_of(r).srq == shared
                 and (shared > 0 or object_of(r) == thing.number)
@@ -333,11 +321,8 @@ def _waiting(case: Case, queue: Queue, thing: Thing, event: int) -> int:
 def _cure(case: Case, queue: Queue) -> Fix:
     """A message takes the oldest of them, and its polled completion gives the slot back."""
     attempt = posting_calls.of_call(case.log, case.call)
-    users = case.world.nodes[queue.node].qps.items.values()
-    takers = [queue] if isinstance(queue, QueuePair) else [
-        qp for qp in users if qp.srq == queue.number
-    ]  # fmt: skip
-    for qp in takers:
+    own = [queue] if isinstance(queue, QueuePair) else undelivered.users_of(case, queue.thing)
+    for qp in own:
         message = _message(case, qp)
         if message and attempt is not None and qp.recv_cq:
             cq = case.name(Noun.CQ, qp.node, qp.recv_cq)
@@ -367,9 +352,6 @@ def _handle(case: Case, sender: QueuePair, receiver: QueuePair) -> int:
     handles = case.world.nodes[sender.node].ahs.items.values()
     if sender.qp_type is not QPType.UD or sender is receiver:
         return 0
-    leads = (
-        ah.number
-        for ah in handles
-        if ah.pd == sender.pd and node_at(case.world, sender.node, ah.attr) == receiver.node
-    )
-    return next(leads, 0)
+    own = (ah for ah in handles if ah.pd == sender.pd)
+    leads = (ah for ah in own if node_at(case.world, sender.node, ah.attr) == receiver.node)
+    return next((ah.number for ah in leads), 0)

@@ -6,6 +6,7 @@ from rdmalab.doctor.facts import full_queues
 from rdmalab.doctor.facts.full_queues import Backlog, answer, backlog, gets_on
 from rdmalab.doctor.facts.vain_polls import VainPoll, newest_silent, vain_poll
 from rdmalab.doctor.kit import *
+from rdmalab.hca.slots import frees
 
 
 @check("unsignaled", asked=True, vain=vain_poll)
@@ -79,8 +80,14 @@ def sq_full_of_unsignaled(case: Case, qp: QueuePair) -> Finding:
              full_queues.posted(case, qp, held.wqes[0])),
         fact(f"all of them are carried out, and {held.done} completions will never come"),
         *_answer(call),
-        cure=_cure(case, qp) if call is not None and not call.program else Fix(program=_SIGNAL),
+        cure=_cure(case, qp) if _is_typed(case) else Fix(program=_SIGNAL),
     )  # fmt: skip
+
+
+def _is_typed(case: Case) -> bool:
+    """Whether it is about a call that no program made, neither one of the lab nor of the host."""
+    call = case.call
+    return call is not None and not (call.program or case.session.caller_of(call.event))
 
 
 _SIGNAL = "post every few requests one with IBV_SEND_SIGNALED, and poll its completion"
@@ -88,9 +95,7 @@ _SIGNAL = "post every few requests one with IBV_SEND_SIGNALED, and poll its comp
 
 def _answer(call: Call | None) -> list[Evidence]:
     """Evidence: the answer of a refused post; [] of a thread that waits."""
-    if call is None:
-        return []
-    return [fact(f"{call.verb} returned {errno_name(call.errno)}: {call.message}", call.event)]
+    return [fact(call.answer, call.event)] if call is not None else []
 
 
 def _cure(case: Case, qp: QueuePair) -> Fix | None:
@@ -160,18 +165,15 @@ def polls_missing(case: Case, qp: QueuePair) -> Finding:
 def _on_cq(case: Case, qp: QueuePair, cq: CompletionQueue, *, is_send: bool) -> list[Evidence]:
     """Number of completions on the CQ, since when, and the last poll."""
     name = case.name(Noun.CQ, qp.node, cq.number)
-    _, many, _ = full_queues.unpolled(case, qp, is_send=is_send)
-    oldest = next(c for c in cq.cqes if c.qp_num == qp.number and c.is_send is is_send)
-    entries = case.log.about(Kind.CQE_ADDED, Thing(Noun.CQ, qp.node, cq.number))
-    added = [event_of(r) for r in entries if cqe_of(r) is oldest]
-    what = f"{fmt.count(many, 'completion')} of {case.qp_name(qp)} on {name}"
+    own = [c for c in cq.cqes if c.is_send is is_send and frees(qp, c)]
+    added = (event_of(r) for r in case.log.about(Kind.CQE_ADDED, cq.thing) if cqe_of(r) is own[0])
+    what = f"{fmt.count(len(own), 'completion')} of {case.qp_name(qp)} on {name}"
+    begins = f" since event {case.log.begins}" if case.log.begins else ""
     polls = [c for c in case.log.calls("poll_cq", qp.node) if c.thing[1] == cq.number]
+    looked = fact(f"no call has polled {name}{begins}")
     if polls:
         looked = fact(f"{polls[-1].program or 'a call'} polled {name} last", polls[-1].event)
-    else:
-        begins = f" since event {case.log.begins}" if case.log.begins else ""
-        looked = fact(f"no call has polled {name}{begins}")
-    return [fact(f"{what}, the oldest of them from here", added[0] if added else None), looked]
+    return [fact(f"{what}, the oldest of them from here", next(added, None)), looked]
 
 
 class _Again(NamedTuple):

@@ -46,13 +46,13 @@ def _of_bytes(case: Case, content: Content) -> list[Scattered]:
     """The list of the last message that brought these bytes."""
     found = []
     for touch, message in content.brought[:1]:
-        if (message.thing.node, message.thing.number) == (case.node, touch.qp):
+        if message.thing[1:] == (case.node, touch.qp):
             qp = find_qp(case.world, case.node, touch.qp)
             found.append(Scattered(message.posted, message.wqe, qp, None))
     for each in content.receives[:1]:
-        message_ = messages.taking(case.world, case.log, case.node, each.qp, each.wqe)
-        found.append(Scattered(each.event, each.wqe, find_qp(case.world, case.node, each.qp),
-                               message_))  # fmt: skip
+        took = messages.taking(case.log, case.node, each.qp, each.wqe)
+        qp = find_qp(case.world, case.node, each.qp)
+        found.append(Scattered(each.event, each.wqe, qp, took))
     return found
 
 
@@ -64,12 +64,11 @@ def _overlap_sges_cure(case: Case, each: Scattered) -> Fix | None:
     words_ = ",".join(commands.sge_words(case, case.node, sge) for sge in _apart(listed(wr)))
     if isinstance(wr, SendWR):
         return Fix([commands.post_send(case, qp, wr, sg=words_)])
-    post = commands.post_recv(case, qp, RecvWR(wr.wr_id), sg=words_)
-    message = each.message
+    lines, message = [commands.post_recv(case, qp, RecvWR(wr.wr_id), sg=words_)], each.message
     sender = find_qp(case.world, *message.thing[1:]) if message is not None else None
-    if message is None or sender is None:
-        return Fix([post])
-    return Fix([post, commands.post_send(case, sender, message.wqe.wr)])
+    if message is not None and sender is not None:
+        lines.append(commands.post_send(case, sender, message.wqe.wr))
+    return Fix(lines)
 
 
 def _apart(sg: list[SGE]) -> list[SGE]:
@@ -84,7 +83,7 @@ def _apart(sg: list[SGE]) -> list[SGE]:
 @check("sge-zero")
 def sge_zero(case: Case, work: Send | Receive, entry: SendWqe | RecvWqe) -> Finding:
     """Check whether an SGE has length 0, and how many bytes this device takes that for."""
-    failed = work.ending is not None and work.ending.status is not WCStatus.SUCCESS
+    failed = work.ending if work.ending and work.ending.status is not WCStatus.SUCCESS else None
     inline = isinstance(entry, SendWqe) and entry.inline is not None
     if inline or not (failed or case.asked):
         return NA
@@ -92,12 +91,10 @@ def sge_zero(case: Case, work: Send | Receive, entry: SendWqe | RecvWqe) -> Find
     if not empty:
         return ok("no element of its list has length 0")
     means = fmt.count(case.profile.zero_sge_bytes, "byte")
-    ended = [fact(f"it ended with {work.ending.status.name}", work.ending.event)
-             for _ in [0] if failed and work.ending is not None]  # fmt: skip
+    ended = [fact(f"it ended with {failed.status.name}", failed.event)] if failed else []
     text = f"sge[{empty[0]}] has length 0, which stands for {means} here"
     cure = _sge_zero_cure(case, entry.wr)
-    denied = failed and work.ending is not None and work.ending.status is WCStatus.LOC_PROT_ERR
-    if denied and case.profile.zero_sge_bytes:
+    if failed and failed.status is WCStatus.LOC_PROT_ERR and case.profile.zero_sge_bytes:
         return fail(fact(text, work.posted), *ended, cure=cure, since=work.posted)
     return warn(fact(text, work.posted), *ended, cure=cure)
 
@@ -129,9 +126,8 @@ def sge_unfilled(case: Case, content: Content) -> Finding:
     text = _unfilled(case, newest.thing, newest.wqe, newest.posted)
     if later or not text:
         return ok("no message for these bytes was empty by mistake")
-    packet = f"its packet, psn={newest.packet.psn}, left without a byte"
-    cure = _sge_unfilled_cure(case, newest)
-    return fail(fact(text, newest.posted), fact(packet, newest.sent), cure=cure)
+    packet = fact(f"its packet, psn={newest.packet.psn}, left without a byte", newest.sent)
+    return fail(fact(text, newest.posted), packet, cure=_sge_unfilled_cure(case, newest))
 
 
 def _unfilled(case: Case, thing: Thing, wqe: SendWqe, posted: int | None) -> str:
@@ -160,7 +156,7 @@ def _length_text(wqe: SendWqe, name: str) -> str:
 
 def _for(case: Case, content: Content) -> list[Message]:
     """Messages that took a receive over these bytes, and WRITEs that name them."""
-    taken = [messages.taking(case.world, case.log, case.node, each.qp, each.wqe)
+    taken = [messages.taking(case.log, case.node, each.qp, each.wqe)
              for each in content.receives[:1]]  # fmt: skip
     return [message for message in taken if message is not None] + _empty_writes(case, content)
 
@@ -169,16 +165,14 @@ def _empty_writes(case: Case, content: Content) -> list[Message]:
     found = []
     for record in case.log.of(Kind.PACKET_RECEIVED, case.node):
         packet = packet_of(record)
-        reth = packet.reth if isinstance(packet, Packet) else None
         write = isinstance(packet, Packet) and packet.opcode_row.op is Op.RDMA_WRITE
-        if reth is None or reth.dma_length or not write:
+        reth = packet.reth if isinstance(packet, Packet) and write else None
+        if reth is None or reth.dma_length:
             continue
         mr = content.hca.rkeys.get(reth.rkey)
         place = reth.va if mr is None else mr.addr + reth.va - mr.iova
-        start, length = content.piece
-        if start <= place < start + length:
-            found.append(messages.arrived(case.world, case.log, event_of(record), node_of(record),
-                                          object_of(record)))  # fmt: skip
+        if meet([content.piece], [(place, 1)]):
+            found.append(messages.arrived_with(case.log, record))
     return [message for message in found if message is not None]
 
 

@@ -15,11 +15,8 @@ def srq_stolen(case: Case, receive: Receive) -> Finding:
     if not receive.shared or receive.taking is None:
         return NA
     event = event_of(receive.taking)
-    left_out = [
-        (qp, since)
-        for qp in undelivered.users_of(case, case.subject.thing)
-        if qp is not taker and (since := _refused(case, qp, event)) is not None
-    ]
+    others = (qp for qp in undelivered.users_of(case, case.subject.thing) if qp is not taker)
+    left_out = [(qp, at) for qp in others if (at := _refused(case, qp, event)) is not None]
     if taker is None or not left_out or receive.queue is None or receive.queue.wqes:
         return ok("no other queue pair lacked a receive")
     qp, since = left_out[0]
@@ -67,7 +64,8 @@ def srq_empty_limit(case: Case, found: Refused) -> Finding:
     limit = _limit(case, found)
     name = case.name(Noun.SRQ, found.srq.node, found.srq.number)
     return fail(
-        *_warned(name, limit),
+        *([fact(f"SRQ_LIMIT_REACHED was raised for {name}: {limit.heeded}", limit.event)]
+          if limit is not None else []),
         *_last(case, found, name),
         fact(f"a message came to {case.qp_name(found.target)}, and {name} was empty",
              found.events[0]),
@@ -77,8 +75,7 @@ def srq_empty_limit(case: Case, found: Refused) -> Finding:
 
 def _limit(case: Case, found: Refused) -> Limit | None:
     """The last time that SRQ_LIMIT_REACHED was raised."""
-    raised = [event_of(r) for r in case.log.about(Kind.ASYNC_RAISED, found.thing)
-              if rec.async_event_of(r) is AsyncEvent.SRQ_LIMIT_REACHED]  # fmt: skip
+    raised = _raised(case, found.thing, AsyncEvent.SRQ_LIMIT_REACHED)
     if not raised or raised[-1] > found.events[-1]:
         return None
     settings = case.log.about(Kind.SRQ_SET, found.thing)
@@ -86,6 +83,12 @@ def _limit(case: Case, found: Refused) -> Limit | None:
     again = any(event_of(r) > raised[-1] and rec.srq_value_of(r) for r in armed)
     heeded = _heeded(case, found, raised[-1], again=again)
     return Limit(raised[-1], rec.srq_value_of(armed[-1]) if armed else 0, heeded)
+
+
+def _raised(case: Case, thing: Thing, event: AsyncEvent) -> list[int]:
+    """The events in which an asynchronous event was raised for a thing, oldest first."""
+    raised = case.log.about(Kind.ASYNC_RAISED, thing)
+    return [event_of(r) for r in raised if rec.async_event_of(r) is event]
 
 
 def _heeded(case: Case, found: Refused, raised: int, *, again: bool) -> str:
@@ -98,14 +101,8 @@ def _heeded(case: Case, found: Refused, raised: int, *, again: bool) -> str:
     if not posts:
         return "a program read it, and posted nothing"
     unarmed = "" if again else "; no modify_srq armed it again"
-    who = case.log.asked(event_of(posts[0]))[1] or "a call"
+    who = case.log.who(event_of(posts[0]))
     return f"{who} posted {fmt.count(len(posts), 'receive')} since{unarmed}"
-
-
-def _warned(name: str, limit: Limit | None) -> list[Evidence]:
-    if limit is None:
-        return []
-    return [fact(f"SRQ_LIMIT_REACHED was raised for {name}: {limit.heeded}", limit.event)]
 
 
 def _last(case: Case, found: Refused, name: str) -> list[Evidence]:
@@ -115,7 +112,7 @@ def _last(case: Case, found: Refused, name: str) -> list[Evidence]:
              and event_of(r) < found.events[0]]  # fmt: skip
     if not taken:
         return []
-    taker = case.name(Noun.QP, node_of(taken[-1]), object_of(taken[-1]))
+    taker = case.name(Noun.QP, *rec.place_of(taken[-1]))
     return [fact(f"{taker} consumed the last receive of {name}", event_of(taken[-1]))]
 
 
@@ -125,7 +122,7 @@ def _srq_empty_limit_cure(case: Case, found: Refused, name: str, limit: Limit | 
     if send is None or send.wqe is None or qp is None:
         return None
     value = limit.value if limit is not None else 0
-    lines = [_refill(case, found, name, send.wqe.length, 2 * value or 2)]
+    lines = _refill(case, found, name, send.wqe.length, 2 * value or 2)
     if value:
         lines.append(f"modify_srq {name} srq_limit={value}")
     if qp.transport.acknowledged:
@@ -133,15 +130,12 @@ def _srq_empty_limit_cure(case: Case, found: Refused, name: str, limit: Limit | 
     return Fix([*lines, commands.post_send(case, qp, send.wqe.wr)])
 
 
-def _refill(case: Case, found: Refused, name: str, length: int, many: int) -> str:
-    """That many receives of the size of the message, in consecutive bytes if there is room."""
-    pd, node = found.srq.pd, found.srq.node
-    long = commands.piece(case, node, pd, many * length)
-    pieces = [SGE(long[0].addr + n * length, length, long[0].lkey) for n in range(many)] if long \
-        else commands.piece(case, node, pd, length) * many  # fmt: skip
-    text = [f"wr={{wr_id={n} sg={commands.sge_words(case, node, sge)}}}"
-             for n, sge in enumerate(pieces, found.srq.posted + 1)]  # fmt: skip
-    return " ".join(["post_srq_recv", name, *text])
+def _refill(case: Case, found: Refused, name: str, length: int, many: int) -> list[str]:
+    """That many receives of the size of the message, no two in the same bytes."""
+    domain = Thing(Noun.PD, found.srq.node, found.srq.pd)
+    lines, lists = commands.room_for(case, domain, [length] * many)
+    text = [f"wr={{wr_id={n} sg={sg}}}" for n, sg in enumerate(lists, found.srq.posted + 1)]
+    return [*lines, " ".join(["post_srq_recv", name, *text])]
 
 
 @check("xrc-srqn")
@@ -152,11 +146,9 @@ def xrc_srqn(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
         return NA
     if send.ending is None or send.ending.status is not WCStatus.REM_INV_REQ_ERR or peer is None:
         return ok("the peer knows the SRQ that it names")
-    naks = [
-        event_of(r)
-        for r in case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
-        if reason_of(r) == "wrong-srq" and (send.posted or 0) < event_of(r) <= send.ending.event
-    ]
+    refused = case.log.about(Kind.REQUEST_REFUSED, peer.thing)
+    naks = [event_of(r) for r in refused if reason_of(r) == "wrong-srq"
+            and (send.posted or 0) < event_of(r) <= send.ending.event]  # fmt: skip
     if not naks:
         return ok("it was refused for another reason")
     return fail(
@@ -194,11 +186,10 @@ def _xrc_srqn_cure(case: Case, qp: QueuePair, peer: QueuePair, wqe: SendWqe) -> 
     srqs = _srqs(case, peer)
     if not srqs:
         return Fix(program="make an XRC SRQ in the peer's domain, and send its srq_num")
-    name, receives = case.name(Noun.SRQ, peer.node, srqs[0].number), []
+    name, receives = case.names.of(srqs[0].thing), list[str]()
     if not srqs[0].wqes and commands.needs_receive(wqe.wr):
-        pieces = commands.piece(case, peer.node, srqs[0].pd, wqe.length)
-        sg = ",".join(commands.sge_words(case, peer.node, each) for each in pieces)
-        receives = [commands.line("post_srq_recv", name, {"wr_id": wqe.wr.wr_id, "sg": sg})]
+        domain = Thing(Noun.PD, peer.node, srqs[0].pd)
+        receives = commands.receive_at(case, name, domain, wqe.length, wqe.wr.wr_id)
     again = commands.post_send(case, qp, wqe.wr, remote_srqn=name)
     return Fix([*reconnect(case, qp, peer), *receives, again])
 
@@ -208,12 +199,11 @@ _MOST = 4
 
 def _asked_about(case: Case) -> SharedReceiveQueue | None:
     receive, call = case.receive, case.call
-    if receive is not None and receive.shared and case.asked and receive.ending is None:
-        found = receive.queue
-        return found if isinstance(found, SharedReceiveQueue) else None
     if call is not None and call.refusal == "srq-error":
         return case.world.nodes[call.thing[0]].srqs.items.get(call.thing[1])
-    return None
+    waits = receive is not None and case.asked and receive.ending is None
+    queue = receive.queue if receive is not None and waits else None
+    return queue if isinstance(queue, SharedReceiveQueue) else None
 
 
 @check("srq-error", srq=_asked_about, found=receivers.refused)
@@ -224,10 +214,10 @@ def srq_error(case: Case, srq: SharedReceiveQueue) -> Finding:
     broke = _broke(case, srq)
     left = fmt.count(len(srq.lost), "receive")
     return fail(*broke, fact(f"the SRQ gives out none of its {left}"),
-                cure=Fix(program=_SRQ_ERROR_PROGRAM))  # fmt: skip
+                cure=Fix(program=_MAKE_A_NEW_ONE))  # fmt: skip
 
 
-_SRQ_ERROR_PROGRAM = (
+_MAKE_A_NEW_ONE = (
     "make a new SRQ and queue pairs on it when IBV_EVENT_SRQ_ERR comes; this one is lost"
 )
 
@@ -254,27 +244,30 @@ def _srq_error_cure(case: Case, found: Refused) -> Fix | None:
     """A new SRQ, a new queue pair on it, the receives that are stuck, and the message again."""
     send, qp, target = case.send, case.qp, found.target
     if send is None or qp is None or send.wqe is None or not target.srq:
-        return Fix(program=_SRQ_ERROR_PROGRAM)
+        return Fix(program=_MAKE_A_NEW_ONE)
     queue, name = (commands.free_name(case, noun, target.node) for noun in (Noun.SRQ, Noun.QP))
     pd = case.name(Noun.PD, target.node, found.srq.pd)
     sizes = {"pd": pd, "max_wr": found.srq.capacity, "max_sge": found.srq.max_sge}
-    stuck = list(found.srq.lost)[:_MOST]
+    stuck = _restocked(case, queue, target.node, list(found.srq.lost)[:_MOST])
     return Fix([
         commands.line("create_srq", queue, sizes),
         commands.create_like(case, target, name, srq=queue),
         *commands.join(case, qp, name),
-        _restocked(case, queue, target.node, stuck) if stuck
-        else commands.room(case, target, send.wqe.length, send.wqe.wr.wr_id),
+        *([stuck] if stuck
+          else commands.rooms(case, target, send.wqe.length, wr_id=send.wqe.wr.wr_id)),
         commands.post_send(case, qp, send.wqe.wr),
     ])  # fmt: skip
 
 
 def _restocked(case: Case, name: str, node: str, stuck: list[RecvWqe]) -> str:
-    """The line that posts the receives of the broken queue to the new one."""
-    text = [f"wr={{wr_id={wqe.wr.wr_id} "
-            f"sg={','.join(commands.sge_words(case, node, sge) for sge in wqe.wr.sg)}}}"
-            for wqe in stuck]  # fmt: skip
-    return " ".join(["post_srq_recv", name, *text])
+    """The line that posts the receives of the broken queue to the new one; empty without any."""
+    return _post(case, name, node, [(wqe.wr.wr_id, wqe.wr.sg) for wqe in stuck]) if stuck else ""
+
+
+def _post(case: Case, name: str, node: str, wrs: list[tuple[int, list[SGE]]]) -> str:
+    """The line that posts receives to an SRQ, each with its wr_id and SGEs."""
+    lists = ((n, ",".join(commands.sge_words(case, node, sge) for sge in sg)) for n, sg in wrs)
+    return " ".join(["post_srq_recv", name, *(f"wr={{wr_id={n} sg={sg}}}" for n, sg in lists)])
 
 
 _SRQ_QP_ERR_NO_FLUSH_PROGRAM = (
@@ -308,9 +301,7 @@ def srq_qp_err_no_flush(case: Case, receive: Receive) -> Finding:
 
 def _last_event(case: Case, qp: QueuePair) -> Evidence:
     """The event that comes instead of flushes."""
-    raised = [event_of(r) for r in case.log.about(Kind.ASYNC_RAISED, qp.thing)
-              if rec.async_event_of(r) is AsyncEvent.QP_LAST_WQE_REACHED]  # fmt: skip
-    if raised:
+    if raised := _raised(case, qp.thing, AsyncEvent.QP_LAST_WQE_REACHED):
         return fact("QP_LAST_WQE_REACHED reports that it consumes no more", raised[-1])
     return fact("this device raises no QP_LAST_WQE_REACHED either")
 

@@ -19,8 +19,7 @@ def timeout_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding
     gone = [row for row in (*delivery.last_try(case), *delivery.answers(case)) if row.fate in _GONE]
     if not gone or case.will_succeed:
         return _careless(case, qp)
-    lost = [fact(f"{row.label} psn={row.psn} from {row.source} is {row.fate_text}", row.event)
-            for row in gone[:2]]  # fmt: skip
+    lost = [fact(delivery.fate_of(row), row.event) for row in gone[:2]]
     lines = recovery.reconnected(case, qp, wqe.wr, _USUAL, _USUAL)
     given = _timeout_zero_evidence(case, qp)
     cure = Fix(lines, note="timeout becomes 14")
@@ -156,16 +155,25 @@ def retry_exc(send: Send, ending: Ending, qp: QueuePair) -> Finding:
     if ending.status is not WCStatus.RETRY_EXC_ERR:
         return ok("it did not fail for want of an answer")
     rows = send.transmissions
-    tries = [fact(f"{row.text}: {row.fate_text}", row.event)
-             for row in (rows if len(rows) <= SHOWN else [*rows[:2], rows[-1]])]  # fmt: skip
+    shown = rows if len(rows) <= SHOWN else [*rows[:2], rows[-1]]
+    tries = [fact(_try(row), row.event) for row in shown]
     count = f"retry_cnt={qp.attr.retry_cnt} is used up: RETRY_EXC_ERR"
     return fail(*tries, fact(count, ending.event), since=ending.event)
+
+
+def _try(row: PacketRow) -> str:
+    """A sentence: the time at which a packet was sent, and its end."""
+    sent = f"{row.source} sent {row.label} psn={row.psn} at {fmt.clock(row.at_ns)}"
+    if row.fate is Fate.RECEIVED and not row.troubles:
+        return f"{sent}; it arrived at {fmt.clock(row.arrives_ns or 0)}"
+    return f"{sent}; it was {row.fate_text}"
 
 
 @check("ack-delayed", send=waiting, qp=acknowledged)
 def ack_delayed(case: Case, send: Send, qp: QueuePair) -> Finding:
     """Check whether the request was executed, and its ACK is late or lost."""
-    if not _is_acknowledged_only(send):
+    work = send.wqe.work if send.wqe is not None else None
+    if work is None or work.outstanding:  # the response of a READ or an atomic also has its data
         return NA
     late = [row for row in delivery.answers(case) if row.fate is Fate.LOST or row.troubles]
     done = carried_out(case) if late else None
@@ -178,12 +186,6 @@ def ack_delayed(case: Case, send: Send, qp: QueuePair) -> Finding:
         *_after_wait(case, late[-1]),
         cure=Fix(["run"]),
     )  # fmt: skip
-
-
-def _is_acknowledged_only(send: Send) -> bool:
-    """Whether only an ACK answers it: the response of a READ or an atomic also has its data."""
-    work = send.wqe.work if send.wqe is not None else None
-    return work is not None and not work.outstanding
 
 
 def _after_wait(case: Case, row: PacketRow) -> list[Evidence]:

@@ -3,8 +3,12 @@
 from itertools import pairwise
 
 from rdmalab.doctor.kit import *
+from rdmalab.hca import steering
 from rdmalab.hca.groups import groups_of
+from rdmalab.hca.objects import Flow
 from rdmalab.hca.psn import diff
+from rdmalab.session.history import read_only_visit
+from rdmalab.wire.frame import Frame
 from rdmalab.wire.headers import GRH
 from rdmalab.wire.packet import is_multicast
 from rdmalab.world.faults import Corrupt, Drop, Reorder
@@ -53,8 +57,8 @@ def _key(miss: messages.Miss) -> int:
 
 def _changed(case: Case, target: QueuePair, event: int) -> list[Evidence]:
     """The event in which the target got the key that it has."""
-    found = [event_of(r) for r in case.log.about(Kind.ATTRIBUTES_SET, target.thing)
-             if int(rec.attr_mask_of(r)) & Attr.QKEY and event_of(r) < event]  # fmt: skip
+    set_ = (r for r in case.log.about(Kind.ATTRIBUTES_SET, target.thing) if event_of(r) < event)
+    found = [event_of(r) for r in set_ if int(rec.attr_mask_of(r)) & Attr.QKEY]
     return [fact(f"{case.qp_name(target)} was given its Q_Key", found[-1])] if found else []
 
 
@@ -108,7 +112,7 @@ def _no_room(
 def _in_header(case: Case, content: Content) -> Finding:
     """Finding if these bytes are the 40 bytes before the datagram that took their receive."""
     for receive in content.receives[:1] if case.asked else ():
-        message = messages.taking(case.world, case.log, case.node, receive.qp, receive.wqe)
+        message = messages.taking(case.log, case.node, receive.qp, receive.wqe)
         if message is None or message.packet.deth is None:
             break
         places = messages.pieces(case.hca, receive.wqe.sg)
@@ -189,7 +193,7 @@ def _ud_too_long_cure(case: Case, qp: QueuePair, wqe: SendWqe, mtu: int) -> Fix:
     target = receivers.target(case)
     if target is not None:
         missing = len(spans) - len(target.source.wqes)
-        lines += [commands.room(case, target, mtu, wqe.wr.wr_id)] * max(0, missing)
+        lines += commands.rooms(case, target, *[mtu] * missing, wr_id=wqe.wr.wr_id)
     for span in spans:
         pieces = ",".join(commands.sge_words(case, qp.node, sge) for sge in _cut(wqe.sg, *span))
         lines.append(commands.post_send(case, qp, wqe.wr, sg=pieces))
@@ -255,11 +259,9 @@ def _dropped(case: Case, unanswered: Unanswered, target: QueuePair | None) -> li
 def _faults(case: Case, lost: list[messages.Miss]) -> list[str]:
     """The faults that would lose or reorder it once more."""
     named = {miss.reason.split(":")[0] for miss in lost}
-    return [
-        f"fault clear {fault.number}"
-        for fault in case.world.network.cable.faults
-        if isinstance(fault, _FAULTS) and _name(fault) in named and not _is_over(fault)
-    ]
+    there = (fault for fault in case.world.network.cable.faults if isinstance(fault, _FAULTS))
+    return [f"fault clear {fault.number}" for fault in there
+            if _name(fault) in named and not _is_over(fault)]  # fmt: skip
 
 
 _FAULTS = Drop | Corrupt | Reorder
@@ -276,6 +278,43 @@ def _is_over(fault: Drop | Corrupt | Reorder) -> bool:
     match = fault.match
     counted = match.count is not None and match.met >= match.count
     return counted or (match.every is None and match.nth is not None and match.seen >= match.nth)
+
+
+@check("no-flow-rule")
+def no_flow_rule(case: Case, receive: Receive, qp: QueuePair) -> Finding:
+    """Check whether a frame was dropped, for no flow rule matched it, while this receive waited."""
+    if qp.qp_type is not QPType.RAW_PACKET or not receive.on_queue:
+        return NA
+    dropped = [r for r in case.log.of(Kind.PACKET_DROPPED, qp.node)
+               if reason_of(r) == "no-flow" and event_of(r) > (receive.posted or 0)]  # fmt: skip
+    frame = packet_of(dropped[-1]) if dropped else None
+    if not isinstance(frame, Frame):
+        return ok("no frame was dropped for lack of a flow rule")
+    rules = [_mismatch(case, rule, frame) for rule in _rules_then(case, qp, event_of(dropped[-1]))]
+    name = case.qp_name(qp)
+    return fail(
+        fact(f"{qp.node} dropped a frame: no flow rule matches it", event_of(dropped[-1])),
+        *(rules or [fact(f"{name} had no flow rule")]),
+        cure=Fix(program=f"create_flow for {name} with the fields that the frames have"),
+    )
+
+
+def _rules_then(case: Case, qp: QueuePair, event: int) -> list[Flow]:
+    """The flow rules of a queue pair before an event; a tidy-up destroys them first."""
+    history, number = case.session.history, qp.number
+    with read_only_visit(history):
+        history.seek(history.place_after(event - 1))
+        return [flow for flow in case.hca.flows.items.values() if flow.qp == number]
+
+
+def _mismatch(case: Case, rule: Flow, frame: Frame) -> Evidence:
+    """The fields that a rule asks for and a frame has otherwise."""
+    has, thing = steering.facts(frame), Thing(Noun.FLOW, case.node, rule.number)
+    wrong = [key for key, value in rule.spec.items() if has.get(key) != value]
+    takes, came = (" ".join(f"{key}={steering.spelled_field(key, fields[key])}" for key in wrong
+                            if key in fields) or "none" for fields in (rule.spec, has))  # fmt: skip
+    text = f"{case.names.of(thing)} takes frames of {takes}; the frame has {came}"
+    return fact(text, case.log.created(thing))
 
 
 @check("mcast")
@@ -297,7 +336,7 @@ def mcast_type(case: Case, call: Call, qp: QueuePair) -> Finding:
     made = case.log.created(qp.thing)
     return fail(
         fact(f"{case.qp_name(qp)} was made with qp_type={qp.qp_type.name}", made),
-        fact(f"attach_mcast returned {errno_name(call.errno)}: {call.message}", call.event),
+        fact(call.answer, call.event),
         cure=Fix(program="make a UD queue pair for the group, and attach that"), since=call.event,
     )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from rdmalab.doctor.evidence.host_reads import last_arrival, watched, written_over
 from rdmalab.doctor.facts import conditions, memory_waits
+from rdmalab.doctor.facts.lines_to_run import is_to_post
 from rdmalab.doctor.facts.vain_polls import VainPoll, newest_silent, vain_poll
 from rdmalab.doctor.kit import *
 from rdmalab.grammar.trees import facts, render
@@ -17,21 +18,17 @@ def thread_stopped(case: Case, waits: ThreadWait) -> Finding:
     gone += [other for other in waits.providers if other.state is ProgramState.DONE]
     if not gone:
         return ok("no thread that it waits for has stopped")
-    return fail(_stopped(case, gone[0]), waits.words(), cure=_restart(case, gone[0]))
+    text = f"let {case.names.of(gone[0].thing)} signal its waiters before it stops"
+    return fail(_stopped(case, gone[0]), waits.words(),
+                cure=Fix(program=f"{text}, also after an error"))  # fmt: skip
 
 
 def _stopped(case: Case, other: Program) -> Evidence:
     failed = other.state is ProgramState.FAILED
     kind = Kind.PROGRAM_FAILED if failed else Kind.PROGRAM_DONE
-    found = case.log.about(kind, other.thing)
-    event = event_of(found[-1]) if found else None
     line = f"failed in line {other.line.number}: {other.line.text}: {other.why}"
-    return fact(f"{case.names.of(other.thing)} {line if failed else 'has ended'}", event)
-
-
-def _restart(case: Case, other: Program) -> Fix:
-    name = case.names.of(other.thing)
-    return Fix(program=f"let {name} signal its waiters before it stops, also after an error")
+    text = f"{case.names.of(other.thing)} {line if failed else 'has ended'}"
+    return fact(text, case.log.last(kind, other.thing))
 
 
 @check("mutual-wait", waits=thread_wait)
@@ -130,9 +127,9 @@ def _last_post(case: Case, qp: QueuePair) -> Evidence:
 @check("silent-peer", waits=_on_queues)
 def silent_peer(case: Case, waits: ThreadWait) -> Finding:
     """FAIL of receives that wait for messages of a peer that has nothing left to send."""
-    numbers = {(cq.node, cq.number) for cq in waits.cqs}
-    listening = [q for q in waits.qps if q.source.wqes and (q.node, q.recv_cq) in numbers
-                 and q.state is not QPState.ERR]  # fmt: skip
+    numbers = {cq[1:] for cq in waits.cqs}
+    own = (qp for qp in waits.qps if (qp.node, qp.recv_cq) in numbers)
+    listening = [qp for qp in own if qp.source.wqes and qp.state is not QPState.ERR]
     if not listening or any(case.world.find(cq, CompletionQueue).cqes for cq in waits.cqs):
         return ok("no receive of it waits for a message")
     if conditions.unmet(waits):
@@ -140,7 +137,7 @@ def silent_peer(case: Case, waits: ThreadWait) -> Finding:
     qp = next((qp for qp in listening if undelivered.is_quiet(case, qp)), None)
     peer = peer_of(case.world, qp) if qp is not None else None
     end = {(peer.node, peer.number)} if peer is not None else set()
-    later = any(thread_waits.is_to_post(case, each, end) for each in waits.providers)
+    later = any(is_to_post(case, each, end) for each in waits.providers)
     if qp is None or peer is None or later:
         return ok("its peer may still send")
     receives = fmt.count(len(qp.source.wqes), "receive")

@@ -28,21 +28,19 @@ def status_ignored(case: Case, program: Program) -> Finding:
     cqe = cqe_of(bad[0])
     flushed = sum(cqe_of(record).status is WCStatus.WR_FLUSH_ERR for record in bad)
     return warn(
-        fact(f"{name} polled {fmt.wr(cqe.wr_id)} with "
-             f"{cqe.status.name}", event_of(bad[0])),
+        fact(f"{name} polled {fmt.wr(cqe.wr_id)} with {cqe.status.name}", event_of(bad[0])),
         _next_call(case, later),
         *_flushes(bad, flushed),
         fact("none of its lines asks for a status"),
         cure=_status_ignored_cure(case, cqe),
-    )  # fmt: skip
+    )
 
 
 def _next_call(case: Case, later: list[Call]) -> Evidence:
     """Evidence: the next call of the program."""
     if later:
         return fact(f"it continued with {later[0].verb}", later[0].event)
-    ends = case.log.about(Kind.PROGRAM_DONE, case.subject.thing)
-    return fact("it ended without an error", event_of(ends[-1]) if ends else None)
+    return fact("it ended without an error", case.log.last(Kind.PROGRAM_DONE, case.subject.thing))
 
 
 def _looks(program: Program) -> bool:
@@ -70,9 +68,11 @@ def _status_ignored_cure(case: Case, cqe: Cqe) -> Fix:
         return Fix(program=_LOOK)
     ended = case.log.about(Kind.WQE_COMPLETED, qp.thing)
     lost = [send_wqe_of(r) for r in ended if rec.status_of(r)]
+    peer = peer_of(case.world, qp)
+    taking = [wqe.length for wqe in lost if commands.needs_receive(wqe.wr)]
     lines = commands.bring_up_again(case, qp)
-    for wqe in lost:
-        lines += commands.again(case, qp, wqe.wr, after_reset=True)
+    lines += commands.rooms(case, peer, *taking) if peer is not None else []
+    lines += [commands.post_send(case, qp, wqe.wr) for wqe in lost]
     works = attempt(case.session, lines, Subject(Sort.SEND, qp.thing, lost[-1].serial,
                                                  lost[-1].wr.wr_id)).works  # fmt: skip
     return Fix(lines) if works else Fix(program=_LOOK)
@@ -152,11 +152,12 @@ def imm_endian(case: Case, found: tuple[int, Cqe]) -> Finding:
     event, cqe = found
     if not _looks_swapped(cqe.imm_data):
         return ok("its immediate data look as if htonl had been used", event)
-    message = _message(case, cqe)
-    posted = [fact(f"{case.names.of(message.thing)} posted it in this form", message.posted)
-              for _ in [0] if message is not None]  # fmt: skip
-    cure = _imm_endian_cure(case, message)
-    return warn(fact(_swapped_text(cqe.imm_data), event), *posted, cure=cure)
+    message = messages.taking(case.log, case.node, 0 if cqe.srq else cqe.qp_num, cqe)
+    swapped = fact(_swapped_text(cqe.imm_data), event)
+    if message is None:
+        return warn(swapped)
+    posted = fact(f"{case.names.of(message.thing)} posted it in this form", message.posted)
+    return warn(swapped, posted, cure=_imm_endian_cure(case, message))
 
 
 def _looks_swapped(value: int) -> bool:
@@ -184,18 +185,10 @@ def _has_imm(cqe: Cqe) -> bool:
     return good and bool(cqe.wc_flags & WCFlags.WITH_IMM)
 
 
-def _message(case: Case, cqe: Cqe) -> Message | None:
-    for record in reversed(case.log.of(Kind.RECV_TAKEN, case.node)):
-        if (rec.recv_wqe_of(record).serial, rec.recv_wqe_of(record).srq) == (cqe.serial, cqe.srq):
-            number = 0 if cqe.srq else cqe.qp_num
-            return messages.taking(case.world, case.log, case.node, number, rec.recv_wqe_of(record))
-    return None
-
-
-def _imm_endian_cure(case: Case, message: Message | None) -> Fix | None:
+def _imm_endian_cure(case: Case, message: Message) -> Fix | None:
     """The message once more, converted."""
-    qp = find_qp(case.world, *message.thing[1:]) if message is not None else None
-    if message is None or qp is None:
+    qp = find_qp(case.world, *message.thing[1:])
+    if qp is None:
         return None
-    wr: SendWR = message.wqe.wr
-    return Fix(reposting.posted_again(case, qp, message, imm_data=f"htonl({wr.imm_data})"))
+    converted = f"htonl({message.wqe.wr.imm_data})"
+    return Fix(posted_again(case, qp, message, imm_data=converted))

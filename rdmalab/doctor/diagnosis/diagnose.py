@@ -111,7 +111,7 @@ def diagnose(
 
 
 def _foreseen(
-    case: Case, found: SubjectOutcome, findings: Iterable[tuple[Check, Finding]]
+    case: Case, found: SubjectOutcome, findings: Sequence[tuple[Check, Finding]]
 ) -> SubjectOutcome:
     """Late, pending, or never: what waits in vain will never come."""
     verdicts = {check.slug: finding.verdict for check, finding in findings}
@@ -123,10 +123,12 @@ def _foreseen(
         return found
     if verdicts.get(TOO_EARLY) is Verdict.WAIT:
         return found
-    causes = {slug for slug, verdict in verdicts.items() if verdict is Verdict.FAIL}
-    if causes:
+    if Verdict.FAIL in verdicts.values():
         return _without_a_call(case, found)
-    return _doubted(case, found) if Verdict.WARN in verdicts.values() else found
+    doubts = (check for check, finding in findings if finding.verdict is Verdict.WARN)
+    # How a program reads completions does not decide whether one comes.
+    late = any(check.section is not ChecklistSection.QUEUE for check in doubts)
+    return _doubted(case, found) if late else found
 
 
 def _doubted(case: Case, found: SubjectOutcome) -> SubjectOutcome:
@@ -143,15 +145,22 @@ def _without_a_call(case: Case, found: SubjectOutcome) -> SubjectOutcome:
     future = case.future
     if future.settled:
         end = future.outcome.sentence.replace("it ended", "it ends").partition(";")[0]
+        if future.outcome.done and not future.outcome.good:
+            end = "it is carried out, unsignaled and so without a CQE,"
         when = f"without another call {end} at {fmt.clock(future.end_ns)}"
         well = future.outcome.good or future.outcome.done
         return replace(found, sentence=f"{found.sentence}; {when}", ends_well=well)
     if case.subject.sort is Sort.SEND and not (future.idle or future.repeats) and _counts(case):
         text = f"{found.sentence}, and will have none for a long time"
         return replace(found, sentence=text, ends_well=False)
-    return replace(
-        found, kind=Status.NEVER, sentence=f"{found.sentence}, and {never_text(case.subject)}"
-    )
+    return never_without_a_call(found, case.subject)
+
+
+def never_without_a_call(found: SubjectOutcome, subject: Subject) -> SubjectOutcome:
+    """The outcome, once it is known to be the last one without another call."""
+    remark = f", and {never_text(subject)}"
+    text = found.sentence.removesuffix(remark) + remark
+    return replace(found, kind=Status.NEVER, sentence=text)
 
 
 def _counts(case: Case) -> bool:
@@ -188,12 +197,9 @@ def report_of(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Repor
 
 def _is_about(first: Diagnosis, cause: Cause) -> bool:
     """Whether a cause has to do with what was asked: of a message other bytes may be wrong."""
-    if (
-        first.case.subject.sort is not Sort.BYTES
-        or cause.check.section is not ChecklistSection.WRONG
-    ):
-        return True
-    return cause.check.slug not in first.ruled_out
+    of_bytes = first.case.subject.sort is Sort.BYTES
+    wrong = of_bytes and cause.check.section is ChecklistSection.WRONG
+    return not wrong or cause.check.slug not in first.ruled_out
 
 
 _WAITING = (Sort.PROGRAM, Sort.CQ, Sort.RECV)  # what another one's failure lets wait in vain
@@ -213,12 +219,12 @@ def _waits_for(
         text = "the program has filled these bytes, and no message"
         if filled is not None and not (roots or case.content.receives or sources_of(case)):
             return replace(found, kind=Status.WELL, sentence=text, event=filled)
-    if first.causes(Verdict.FAIL) and (bad := spoiled(found, case.subject)) is not found:
+    is_cause = first.causes(Verdict.FAIL) or (roots and case.subject.sort is Sort.BYTES)
+    if is_cause and (bad := spoiled(found, case.subject)) is not found:
         return bad
     if case.subject.sort is Sort.BYTES and found.kind is Status.NEVER:
         writers = {each for each in sources_of(case) if each.sort is Sort.SEND}
-        open_ = [d for d in seen if d.case.subject in writers
-                 and d.outcome.kind is Status.PENDING]  # fmt: skip
+        open_ = [d for d in seen if d.case.subject in writers and d.outcome.kind is Status.PENDING]
         text = f"nothing is written there yet; {open_[0].name} has no completion" if open_ else ""
         return replace(found, kind=Status.PENDING, sentence=text) if open_ else found
     waits = found.kind is Status.PENDING and case.subject.sort in _WAITING
@@ -227,8 +233,7 @@ def _waits_for(
         return found
     if not case.at_rest and _may_go_on(case):
         return found
-    words = found.sentence.removesuffix(f", and {never_text(case.subject)}")
-    return replace(found, kind=Status.NEVER, sentence=f"{words}, and {never_text(case.subject)}")
+    return never_without_a_call(found, case.subject)
 
 
 _SPOILED = {Sort.BYTES: "and they are wrong", Sort.PROGRAM: "and it used wrong data"}

@@ -20,16 +20,9 @@ from rdmalab.doctor.moments.moments import Moment, Why, visit, visit_moment
 from rdmalab.doctor.report.report import TOO_EARLY, Cause, Report, TriedFix
 from rdmalab.hca.qp import QueuePair
 from rdmalab.repair.commands import post_recv, post_send
+from rdmalab.spec import records as rec
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.records import (
-    Kind,
-    async_event_of,
-    cqe_of,
-    event_of,
-    object_of,
-    recv_wqe_of,
-    send_wqe_of,
-)
+from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.relations import exists
 
@@ -163,11 +156,8 @@ def _outcome_at(session: Session, log: Log, examination: Examination) -> Subject
     if examination.subject.sort is Sort.PROGRAM:
         return _thread(session, log, examination, found)
     unwritten = then.kind is Status.NEVER and examination.subject.sort is Sort.BYTES
-    if (
-        gone
-        and not examination.report.causes
-        and (then.good or unwritten or then.kind is Status.PENDING)
-    ):
+    well = then.good or unwritten or then.kind is Status.PENDING
+    if gone and well and not examination.report.causes:
         work = examination.subject.serial >= 0
         return found if work else replace(found, kind=Status.WELL)
     return found
@@ -185,18 +175,13 @@ def _thread(
         hangs = found.kind is Status.PENDING and examination.report.causes
         if not hangs or not log.rests(examination.subject.thing):
             return found
-        return replace(
-            found,
-            kind=Status.NEVER,
-            sentence=f"{found.sentence}, and {diagnose.never_text(examination.subject)}",
-        )
+        return diagnose.never_without_a_call(found, examination.subject)
     then, event = examination.report.outcome, log.destroyed(examination.subject.thing)
     kind = Status.WELL if then.kind is Status.PENDING else then.kind
     if event is None or then.event is not None:
         return replace(then, kind=kind)
-    text = (
-        f"{then.sentence}; {log.who(event)} stopped {session.names.of(examination.subject.thing)}"
-    )
+    name = session.names.of(examination.subject.thing)
+    text = f"{then.sentence}; {log.who(event)} stopped {name}"
     return replace(then, kind=kind, sentence=text, event=event)
 
 
@@ -204,19 +189,21 @@ def _ended_by_a_teardown(session: Session, log: Log, subject: Subject) -> str:
     """The last that a thread got, if a drain made it; else empty. `a flushed completion`."""
     name, last = session.names.of(subject.thing), AsyncEvent.QP_LAST_WQE_REACHED
     events = (r for r in log.of(Kind.ASYNC_TAKEN, subject.thing.node)[-1:])
-    if any(async_event_of(r) is last and log.asked(event_of(r))[1] == name for r in events):
+    if any(rec.async_event_of(r) is last and log.asked(rec.event_of(r))[1] == name for r in events):
         return last.name
     polls = (r for r in reversed(log.of(Kind.CQE_POLLED, subject.thing.node)))
     newest = islice(polls, _MOST_POLLS)
-    own = (cqe_of(r).status for r in newest if log.asked(event_of(r))[1] == name)
+    own = (rec.cqe_of(r).status for r in newest if log.asked(rec.event_of(r))[1] == name)
     if next(own, None) == WCStatus.WR_FLUSH_ERR:
         return "a flushed completion"
     reads = islice(reversed(log.of(Kind.CQ_EVENT_TAKEN, subject.thing.node)), _MOST_POLLS)
-    read = next((r for r in reads if log.asked(event_of(r))[1] == name), None)
+    read = next((r for r in reads if log.asked(rec.event_of(r))[1] == name), None)
     if read is None:
         return ""
-    added = reversed(log.of(Kind.CQE_ADDED, subject.thing.node, object_of(read)))
-    status = next((cqe_of(r).status for r in added if event_of(r) < event_of(read)), None)
+    added = reversed(log.of(Kind.CQE_ADDED, subject.thing.node, rec.object_of(read)))
+    status = next(
+        (rec.cqe_of(r).status for r in added if rec.event_of(r) < rec.event_of(read)), None
+    )
     return "the event of a flushed completion" if status == WCStatus.WR_FLUSH_ERR else ""
 
 
@@ -230,21 +217,18 @@ def _remedy(
     tried = _tried_now(session, log, examination, found, case) if lives else None
     if lives and (tried is None or tried.helps or tried.cure.program):
         return tried
-    subject, event = examination.subject, examination.moment.seen
-    with visit(log, event) as log_then:
-        case = Case(session, subject, log_then, asked=True)
-        under_way = examination.moment.world is not None
-        then = None if under_way else cured(session, examination.report, case)
-        same = _as_posted(case, then.cure.lines if then is not None else [])
-        posted = case.work.posted if case.work is not None else None
-    if under_way and posted:  # a NAK under way would reach the request of the fix, too
-        event = posted - 1
+    event = examination.moment.seen
+    if examination.moment.world is not None:  # a NAK under way would reach the fix's request, too
         with visit(log, event) as log_then:
-            case = Case(session, subject, log_then, asked=True)
-            then = cured(session, examination.report, case)
-            same = _as_posted(case, then.cure.lines if then is not None else [])
-    helps = then is not None and then.helps
-    if helps:
+            work = Case(session, examination.subject, log_then, asked=True).work
+        if work is None or not work.posted:
+            return _for_what_lives(session, tried)
+        event = work.posted - 1
+    with visit(log, event) as log_then:
+        case = Case(session, examination.subject, log_then, asked=True)
+        then = cured(session, examination.report, case)
+        same = _as_posted(case, then.cure.lines if then is not None else [])
+    if then is not None and then.helps:
         return as_at_event(then, event, same)
     return _for_what_lives(session, tried or then)
 
@@ -297,8 +281,8 @@ def _as_posted(case: Case, lines: Sequence[str]) -> list[str]:
         if thing is not None and case.exists(thing):
             qp = case.world.find(thing, QueuePair)
             sent, received = (case.log.about(kind, thing)[-_MOST_POSTS:] for kind in _POSTS)
-            found += [post_send(case, qp, send_wqe_of(r).wr) for r in sent]
-            found += [post_recv(case, qp, recv_wqe_of(r).wr) for r in received]
+            found += [post_send(case, qp, rec.send_wqe_of(r).wr) for r in sent]
+            found += [post_recv(case, qp, rec.recv_wqe_of(r).wr) for r in received]
     return found
 
 
@@ -313,6 +297,50 @@ def as_at_event(remedy: TriedFix | None, event: int, same: Sequence[str] = ()) -
     first = min(lines, key=lambda line: (line in same, _rank(line)))
     does = "works" if remedy.works else f"ends the wait ({remedy.ends})"
     return TriedFix(Fix(lines, f"after event {event} this {does}: {first}"), of=remedy.of)
+
+
+def for_program(session: Session, report: Report) -> Report:
+    """The answer for a program of the host, with the call that it has to change as the fix.
+
+    Such a program has no prompt to type at; its author changes its source.
+    """
+    report.applies, report.in_program, remedy = False, True, report.remedy
+    if remedy is None or remedy.cure.program or not remedy.helps or not report.chain:
+        return report
+    text = _call_to_change(session, report.chain[0], remedy.cure.lines)
+    if notes := [note for note in (remedy.ends, remedy.cure.note) if note]:
+        text += f" ({'; '.join(notes)})"
+    report.remedy = TriedFix(Fix(program=text), of=remedy.of)
+    return report
+
+
+def _call_to_change(session: Session, root: Cause, lines: Sequence[str]) -> str:
+    """The line of a fix that differs most from what was called, and the event of that call."""
+    case = Case(session, root.subject, Log(session), asked=True)
+    same = _as_posted(case, lines)
+    line = min(lines, key=lambda line: (line in same, line.endswith(" state=RESET"), _rank(line)))
+    verb, name, *words = line.split()
+    thing, work = case.names.find(name), case.work
+    event = work.posted if work is not None else case.call.event if case.call is not None else None
+    if verb == "rereg_mr" and thing is not None:
+        event, line = case.log.created(thing), " ".join(["reg_mr", name, *words[1:]])
+        return f"in place of the call of event {event}: {line}"
+    events = [each.event for each in root.finding.evidence if each.event is not None]
+    calls = {event: case.log.asked(event)[0] for event in events}
+    moves = [
+        event for event, call in calls.items() if call is not None and call.name == "modify_qp"
+    ]
+    if moves and verb in ("connect", "modify_qp"):  # both ends are only brought up once more
+        which = " or ".join(map(str, moves))
+        return f"the modify_qp of event {which}, so that the attributes of both ends fit"
+    if event is None:
+        return line
+    own = thing == case.queue_of_subject and line.startswith("post_") and (
+        case.call is not None or f"wr_id={case.subject.wr_id}" in words)  # fmt: skip
+    # Where a queue is full no other call finds a slot: its slots were given before.
+    is_full = case.call is not None and case.call.refusal in OF_THE_QUEUE
+    where = "in place of the call of" if own and not is_full else "before"
+    return f"{where} event {event}: {line}"
 
 
 def _rank(line: str) -> int:

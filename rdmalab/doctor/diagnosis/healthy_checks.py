@@ -8,6 +8,7 @@ from rdmalab.doctor.evidence.made_good import Repeats
 from rdmalab.doctor.evidence.subject import Subject
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import BLOCKING
+from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.views.planned import planned_rows
 from rdmalab.world.relations import find_qp, peer_of
@@ -16,6 +17,9 @@ _COUNTED = {
     Noun.QP: "queue pair", Noun.SRQ: "shared receive queue", Noun.CQ: "completion queue",
     Noun.PROGRAM: "program",
 }  # fmt: skip
+
+
+_ERRORS = ("_ERR", "_FATAL")
 
 
 def looked_at(session: Session, log: Log, node: str = "") -> str:
@@ -33,6 +37,24 @@ def looked_at(session: Session, log: Log, node: str = "") -> str:
     refused = [call for call in log.refused() if node in ("", call.thing[0])]
     lines.append(fmt.count(len(refused), "refused call") + _since(log, refused))
     return ", ".join(lines)
+
+
+def unread_errors(session: Session, node: str = "") -> list[str]:
+    """Errors that no call has read yet: completions of a CQ, and events of a node."""
+    found = []
+    hcas = {name: hca for name, hca in session.world.nodes.items() if node in ("", name)}
+    for cq in (cq for hca in hcas.values() for cq in hca.cqs.items.values()):
+        names = list(dict.fromkeys(cqe.status.name for cqe in cq.cqes if cqe.status))
+        if names and names != [WCStatus.WR_FLUSH_ERR.name]:  # flushes alone: a call ordered them
+            many = fmt.count(sum(bool(cqe.status) for cqe in cq.cqes), "completion")
+            where = session.names.of(cq.thing)
+            found.append(f"{many} with an error to be polled on {where}: {fmt.listed(names, 3)}")
+    for name, hca in hcas.items():
+        errors = [event.name for event, _ in hca.async_events if event.name.endswith(_ERRORS)]
+        if errors:
+            many = fmt.count(len(errors), "asynchronous event")
+            found.append(f"{many} of {name} not read: {fmt.listed(list(dict.fromkeys(errors)), 3)}")
+    return found
 
 
 def _since(log: Log, refused: Sequence[Call]) -> str:

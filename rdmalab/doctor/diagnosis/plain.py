@@ -10,7 +10,7 @@ from rdmalab.doctor.asking.suspects import suspects, unreported
 from rdmalab.doctor.check import ChecklistSection
 from rdmalab.doctor.diagnosis.diagnose import origin, unique
 from rdmalab.doctor.diagnosis.examination import Examination, best_of, looks_at, report_of_now
-from rdmalab.doctor.diagnosis.healthy_checks import looked_at
+from rdmalab.doctor.diagnosis.healthy_checks import looked_at, unread_errors
 from rdmalab.doctor.evidence.components import Component
 from rdmalab.doctor.evidence.finding import Evidence, fact
 from rdmalab.doctor.evidence.log import Log
@@ -36,7 +36,7 @@ from rdmalab.doctor.moments.unreported import (
     stopped_threads,
 )
 from rdmalab.doctor.report.report import TOO_EARLY, UNKNOWN, Cause, Report
-from rdmalab.grammar.nodes import Node, Path
+from rdmalab.grammar.nodes import Path
 from rdmalab.grammar.trees import render
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import Session
@@ -46,7 +46,7 @@ from rdmalab.world.programs import Program
 from rdmalab.world.relations import exists
 
 
-def plain(session: Session, log: Log, question: Node | None) -> Report:
+def plain(session: Session, log: Log, question: Path | None) -> Report:
     """Everything that is wrong, each subject at its own moment; the first cause first."""
     found = [*subjects(session, log, question), *_unreported_before(session, log, question)]
     chains = {each: plain_chain(session, log, each) for each in found}
@@ -63,12 +63,9 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
                 if examination.report.outcome.rule or examination.moment.why is Why.ENDED
                 or examination.moment in chains[examination.subject][-1:]
                 if _is_trouble(session, log, examination)]  # fmt: skip
-        left = (
-            left
-            or _outstanding(session, log, question)
-            or _silent(session, log, question, is_full=True)
-            or _lost(session, log, question)
-        )
+        left = left or _outstanding(session, log, question)
+        left = left or _silent(session, log, question, is_full=True)
+        left = left or _lost(session, log, question)
         if not left:
             return well(session, log, question)
         return report_of_now(session, log, left[0], found or [left[0].subject])
@@ -76,8 +73,12 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
     loud = [each for each in explained if not each.report.outcome.done
             and each.report.slug not in _IDLE] or explained  # fmt: skip
     aside = [*_aside(log, loud), *(each for each in explained if each not in loud)]
+    # A thread that hangs because of a refused call stands before the call: the answer has both.
+    hanging = {each.root for each in explained if each.subject.sort is Sort.PROGRAM
+               and each.report.outcome.kind is Status.NEVER}  # fmt: skip
     explained = sorted((examination for examination in explained if examination not in aside),
-                       key=lambda each: (_of_unused(log, each), *origin(each.report.causes[0])),
+                       key=lambda each: (_of_unused(log, each), *origin(each.report.causes[0]),
+                                         each.subject.sort is Sort.CALL and each.root in hanging),
                        )  # fmt: skip
     _join([each.report for each in explained], [each.report for each in aside])
     return report_of_now(session, log, explained[0], [each.subject for each in explained])
@@ -132,16 +133,18 @@ def _aside(log: Log, explained: Sequence[Examination]) -> list[Examination]:
               if examination.subject.sort is not Sort.CALL}  # fmt: skip
     calls = [examination for examination in explained if examination.subject.sort is Sort.CALL]
     events = {examination.subject.event for examination in calls}
+    awaited = {examination.root for examination in explained if examination not in calls}
     tolerated = {c.event for c in log.refused() if c.event in events and c.tolerated}
     light = [examination for examination in explained if examination.report.causes[0].check.is_rule
-             or (examination in calls and examination.subject.event in tolerated)]  # fmt: skip
+             or (examination in calls and examination.subject.event in tolerated)
+             if examination.root not in awaited]  # fmt: skip
     bare = light if len(light) < len(explained) else []
     return [examination for examination in calls
             if examination.subject.thing[1:] in failed or examination in bare]  # fmt: skip
 
 
 def _silent(
-    session: Session, log: Log, question: Node | None, *, is_full: bool
+    session: Session, log: Log, question: Path | None, *, is_full: bool
 ) -> list[Examination]:
     """The newest send of each queue pair, if it was carried out and is not signaled.
 
@@ -155,7 +158,7 @@ def _silent(
 
 
 def _lost(
-    session: Session, log: Log, question: Node | None, *, spare: bool = False
+    session: Session, log: Log, question: Path | None, *, spare: bool = False
 ) -> list[Examination]:
     """Receives that a call took before a message came for them; spare: no message was to come."""
     found = islice(lost_receives(session, log, _wanted(question), spare=spare), MOST_OLDER)
@@ -163,27 +166,24 @@ def _lost(
     return [examination for examination in best_looks(log, chains) if examination.report.causes]
 
 
-def _wanted(question: Node | None) -> Wanted:
+def _wanted(question: Path | None) -> Wanted:
     """All things, or those of the node that is asked about."""
     asked = "" if question is None else str(question)
     return lambda thing: asked in ("", thing.node)
 
 
-def _queue_pairs(session: Session, question: Node | None) -> list[QueuePair]:
+def _queue_pairs(session: Session, question: Path | None) -> list[QueuePair]:
     """All of them, or those of the node that is asked about."""
     return [qp for _, qp in qps_of(session, _wanted(question))]
 
 
-def _outstanding(session: Session, log: Log, question: Node | None) -> list[Examination]:
+def _outstanding(session: Session, log: Log, question: Path | None) -> list[Examination]:
     """Sends that still wait where nothing is wrong, first one that waits for more than time."""
     found = [each for qp in _queue_pairs(session, question) for each in under_way(qp)]
     now = Moment(session.world.event, Why.NOW)
     looks = [examination for each in found for examination in looks_at(log, now, [each])]
-    waiting = [
-        examination
-        for examination in looks  # a cause of what still completes only delays it
-        if _is_vain(examination.report.outcome) or not examination.report.is_trouble
-    ]
+    waiting = [each for each in looks  # a cause of what still completes only delays it
+               if _is_vain(each.report.outcome) or not each.report.is_trouble]  # fmt: skip
     return sorted(waiting, key=lambda examination: _says_little(examination.report))
 
 
@@ -215,7 +215,7 @@ def at_the_act(session: Session, log: Log, examination: Examination) -> Examinat
 
 
 def _unlogged(
-    session: Session, log: Log, question: Node | None, known: Component
+    session: Session, log: Log, question: Path | None, known: Component
 ) -> dict[Subject, list[Moment]]:
     """Subjects that were wrong at the last event of things that the log no longer has.
 
@@ -236,7 +236,7 @@ def _unlogged(
     return found
 
 
-def _unreported_before(session: Session, log: Log, question: Node | None) -> list[Subject]:
+def _unreported_before(session: Session, log: Log, question: Path | None) -> list[Subject]:
     """Subjects that the last teardown ended without a failure: threads that waited, silent sends.
 
     Where an event that it raised let a thread go on, the teardown is two rows of acts.
@@ -262,10 +262,8 @@ def best_looks(log: Log, chains: Mapping[Subject, Sequence[Moment]]) -> list[Exa
                 groups.setdefault(chains[subject][step], []).append(subject)
         for moment, group in sorted(groups.items(), key=lambda each: each[0].event):
             for examination in looks_at(log, moment, group):
-                kept = best.get(examination.subject)
-                best[examination.subject] = (
-                    examination if kept is None else best_of([kept, examination])
-                )
+                kept = best.get(examination.subject, examination)
+                best[examination.subject] = best_of([kept, examination])
         left = [s for s in left if s not in best or not best[s].decides]
     return [best[subject] for subject in chains if subject in best]
 
@@ -285,37 +283,38 @@ def drained(session: Session, log: Log, found: Sequence[Subject]) -> list[Eviden
     ]  # fmt: skip
 
 
-def _well_outcome(session: Session, log: Log, question: Node | None, node: str) -> SubjectOutcome:
+def _well_outcome(session: Session, log: Log, question: Path | None, node: str) -> SubjectOutcome:
     """WELL, with what a call has flushed. node: the one that is asked about; empty: both."""
     refused = any(node in ("", call.thing[0]) for call in log.refused())
-    text = "is left that failed, was refused," if refused else "has failed, was refused,"
+    unread = unread_errors(session, node)
+    over = refused or unread
+    text = "is left that failed, was refused," if over else "has failed, was refused,"
     drains = drained(session, log, subjects(session, log, question))
-    also = "; ".join(dict.fromkeys(each.text for each in drains))
-    return SubjectOutcome(Status.WELL, "; ".join(filter(None, (f"nothing {text} or hangs", also))),
+    also = dict.fromkeys([*(each.text for each in drains), *unread])
+    return SubjectOutcome(Status.WELL, "; ".join([f"nothing {text} or hangs", *also]),
                           drains[-1].event if drains else None)  # fmt: skip
 
 
-def well(session: Session, log: Log, question: Node | None) -> Report:
+def well(session: Session, log: Log, question: Path | None) -> Report:
     """Nothing is wrong anywhere, or on one node; at what one has looked to say so."""
-    node = str(question.steps[0]) if isinstance(question, Path) else ""
+    node = str(question.steps[0]) if question is not None else ""
     before = [Moment(row[0].event - 1, Why.BEFORE_TEARDOWN) for row in teardowns(log)[-1:]]
     warnings: list[Cause] = []
     for moment in (*before, Moment(session.world.event, Why.NOW)):
         with visit(log, moment.event) as then:
             left = (s for s in latest(session, then, node) if not is_ordered(session, log, s))
             found = list(dict.fromkeys([*doubtful(session, then, node), *left]))
+        mended = [s for s in found if is_made_good(session, log, s, moment.event)]
+        found = [s for s in found if s not in mended]
         seen = looks_at(log, moment, found) if found else []
-        late = [
-            examination for examination in seen if examination.report.outcome.kind is Status.LATE
-        ]
-        for examination in late[:1]:
-            return report_of_now(session, log, examination, [examination.subject])
+        for late in (each for each in seen if each.report.outcome.kind is Status.LATE):
+            return report_of_now(session, log, late, [late.subject])
         warnings += (cause for examination in seen for cause in examination.report.warnings
                      if not _is_idle_receive(cause))  # fmt: skip
     aside = _silent(session, log, question, is_full=False)
     aside += _lost(session, log, question, spare=True)
     warnings += (cause for examination in aside for cause in examination.report.causes)
-    name = render(question) if isinstance(question, Path) else ""
+    name = render(question) if question is not None else ""
     return Report(name, _well_outcome(session, log, question, node), session.world.event,
                   warnings=unique(warnings), looked=looked_at(session, log, node),
                   examples=examples(session, log, node))  # fmt: skip

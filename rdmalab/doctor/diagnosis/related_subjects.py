@@ -4,7 +4,7 @@ Each step leads from one subject to others to examine as well; the checks decide
 of them has the cause.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Call, Case, CompletionQueue, QueuePair, SendWqe, Sort, Subject
@@ -21,23 +21,20 @@ from rdmalab.doctor.evidence.work_of_queues import (
     undone,
     unmet,
 )
+from rdmalab.doctor.facts.bring_up import stopped
 from rdmalab.doctor.facts.memory_waits import failed_writes
 from rdmalab.doctor.facts.qp_error_cause import ErrorCause, posted_in_error, qp_error_cause
-from rdmalab.doctor.facts.thread_waits import (
-    ThreadWait,
-    looked_at,
-    of_program,
-    things_of,
-    thread_wait,
-)
+from rdmalab.doctor.facts.thread_waits import ThreadWait, looked_at, thread_wait, waiting_on
 from rdmalab.doctor.facts.undelivered import for_bytes, undelivered_sends, waiting_qps
+from rdmalab.doctor.facts.vain_swaps import vain_swap
 from rdmalab.doctor.fixes.refused_calls import OF_STATES
 from rdmalab.doctor.moments.unreported import cq_of, done_unsignaled, elsewhere
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.objects import MemoryRegion
+from rdmalab.spec import records as rec
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind, cqe_of, event_of, node_of, noun_of, object_of, send_wqe_of
-from rdmalab.spec.states import BRING_UP, QPState
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.programs import programs_of
 from rdmalab.world.relations import find_qp, node_at, peer_of
@@ -60,11 +57,13 @@ def _send(case: Case) -> list[Subject]:
         return _refused(case)
     if send is None or qp is None:
         return []
-    found = [_of_call(call) for call in stopped(case, qp)] if is_early(case) else []
+    held = is_early(case) or (send.on_queue and qp.state is QPState.SQD)
+    found = [call.subject for call in stopped(case, qp)] if held else []
     if send.flushed:
         error_cause = qp_error_cause(case)
-        if error_cause is not None and posted_in_error(case, error_cause):
-            return []  # an older failure: what counts is that no call has mended the state since
+        in_sqe = error_cause is not None and error_cause.state is QPState.SQE
+        if error_cause is not None and in_sqe and posted_in_error(case, error_cause):
+            return []  # out of SQE one call leads: that it was not made is the cause
         found += _of_error_cause(error_cause) + failed_before_flush(case.log, qp.thing)
     if send.on_queue and (ahead := undone(qp)) and ahead[0].serial < case.subject.serial:
         found += ahead  # it waits in line after another, even if it was sent already
@@ -94,8 +93,6 @@ def _receive(case: Case) -> list[Subject]:
     if receive.ending is None:
         return _missed(case)
     if receive.flushed and qp is not None:
-        if (found := qp_error_cause(case)) is not None and posted_in_error(case, found):
-            return []
         own = _of_error_cause(qp_error_cause(case)) + failed_before_flush(case.log, qp.thing)
         return own + _of_peer(case, case.peer)
     message = case.message if receive.ending.status is not WCStatus.SUCCESS else None
@@ -117,7 +114,7 @@ def _unsaid(case: Case, qp: QueuePair) -> list[Subject]:
     found: list[Subject] = []
     for one in talkers(case, qp):
         found += undone(one) + first_failed(case.log, one.thing)
-        found += newest(case, one) + [_of_call(call) for call in unsent(case, one)]
+        found += newest(case, one) + [call.subject for call in unsent(case, one)]
     return found
 
 
@@ -135,13 +132,7 @@ def _refused(case: Case) -> list[Subject]:
     if attempt is not None:
         of_queue = attempt.call.refusal in posting_calls.OF_THE_QUEUE
         call = attempt.call if of_queue or attempt.is_bad(case.subject.wr_id) else None
-    if call is None:
-        return []
-    return [_of_call(call)]
-
-
-def _of_call(call: Call) -> Subject:
-    return Subject(Sort.CALL, Thing(Noun.NODE, *call.thing), event=call.event)
+    return [call.subject] if call is not None else []
 
 
 def _starving(case: Case) -> list[Subject]:
@@ -155,7 +146,7 @@ def _call(case: Case) -> list[Subject]:
     if case.call is None or case.qp is None:
         return []
     if case.call.refusal in OF_STATES:
-        return [_of_call(call) for call in stopped(case, case.qp)]
+        return [call.subject for call in stopped(case, case.qp)]
     return undone(case.qp) if case.call.refusal == "queue-full" else []
 
 
@@ -163,7 +154,7 @@ def _of_peer(case: Case, peer: QueuePair | None) -> list[Subject]:
     """The first failed work of the other end, or work that had no place to complete."""
     if peer is None:
         return []
-    halted = [_of_call(call) for call in stopped(case, peer)]
+    halted = [call.subject for call in stopped(case, peer)]
     return first_failed(case.log, peer.thing) + halted + _overrun(case, peer)
 
 
@@ -174,9 +165,7 @@ def _program(case: Case) -> list[Subject]:
         return []
     if program.state is ProgramState.FAILED:
         calls = [c for c in case.log.refused() if c.program == case.names.of(case.subject.thing)]
-        node = case.subject.thing.node
-        return [Subject(Sort.CALL, Thing(Noun.NODE, *c.thing), event=c.event)
-                for c in calls[-1:] if c.thing[0] == node]  # fmt: skip
+        return [c.subject for c in calls[-1:] if c.thing[0] == case.node]
     return _awaited(case)
 
 
@@ -206,11 +195,12 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
         batch = batch or posting_calls.given_up(case.log, qp.thing)
         wrs = [built.wr.wr_id for built in batch.built[:1]] if batch is not None else []
         found += [Subject(Sort.SEND, qp.thing, wr_id=wr_id) for wr_id in wrs]
-        found += [_of_call(call) for call in (*stopped(case, qp), *unsent(case, qp))]
+        found += [call.subject for call in (*stopped(case, qp), *unsent(case, qp))]
+        if Thing(Noun.CQ, qp.node, qp.recv_cq) in waits.cqs:
+            found += [call.subject for call in unposted(case, qp, posting_calls.RECEIVING)]
     for work in (each for cq in waits.cqs for each in _unpolled(case, cq)):
         its = Case(case.session, work, case.log, asked=True).work
-        posted = its.posted if its is not None else None
-        own = posted is not None and case.log.asked(posted)[1] == waits.name
+        own = its is not None and case.log.asked(its.posted)[1] == waits.name
         found += [work] if own or not waits.qps else []
     found += waits.silent + waits.refuted
     piece = watched(case.session, waits.program.line.question)
@@ -231,9 +221,9 @@ def _unsignaled(case: Case, cqs: Sequence[Thing], qp: QueuePair) -> list[Subject
     if unsent(case, qp) or any(case.world.find(cq, CompletionQueue).cqes for cq in cqs):
         return []
     polls = (each for cq in cqs for each in case.log.about(Kind.CQE_POLLED, cq)[-1:])
-    last = max((event_of(r) for r in polls), default=-1) if has_work_for(qp, cqs) else -1
+    last = max((rec.event_of(r) for r in polls), default=-1) if has_work_for(qp, cqs) else -1
     newest = case.log.about(Kind.SEND_POSTED, qp.thing)[-1:]
-    is_old = bool(newest) and event_of(newest[0]) < last
+    is_old = bool(newest) and rec.event_of(newest[0]) < last
     return [] if is_old else done_unsignaled(case.log, qp)
 
 
@@ -249,8 +239,7 @@ def _writers(case: Case) -> list[Subject]:
     program = case.program
     if program is None or program.state is not ProgramState.WAITING:
         return []
-    things = things_of(case, program)
-    regions = [thing for thing in things if thing.noun is Noun.MR]
+    regions = [thing for thing in ThreadWait(case, program).things if thing.noun is Noun.MR]
     domains = {(thing.node, case.world.find(thing, MemoryRegion).pd) for thing in regions}
     qps = [qp for hca in case.world.nodes.values() for qp in hca.qps.items.values()]
     peers = (peer_of(case.world, qp) for qp in qps if (qp.node, qp.pd) in domains)
@@ -260,8 +249,8 @@ def _writers(case: Case) -> list[Subject]:
 def _dropped(case: Case, cq: Thing) -> list[Subject]:
     """The newest work of queue pairs that were destroyed or emptied, and was to complete there."""
     log = case.log
-    taken = {object_of(r) for r in log.of(Kind.QUEUE_DISCARDED, cq.node)}
-    taken |= {object_of(r) for r in log.of(Kind.DESTROYED, cq.node) if noun_of(r) == Noun.QP}
+    gone = [r for r in log.of(Kind.DESTROYED, cq.node) if rec.noun_of(r) == Noun.QP]
+    taken = set(map(rec.object_of, log.of(Kind.QUEUE_DISCARDED, cq.node) + gone))
     found: list[Subject] = []
     for qp in (Thing(Noun.QP, cq.node, number) for number in sorted(taken)):
         if cq in (cq_of(case.session, log, qp, queue) for queue in ("send_cq", "recv_cq")):
@@ -273,7 +262,7 @@ def _snatched(case: Case, cq: Thing) -> list[Subject]:
     """Work of this program whose completion on that queue another one took last."""
     name = case.names.of(case.subject.thing)
     polls = case.log.about(Kind.CQE_POLLED, cq)
-    taken = [(cqe_of(r), case.log.asked(event_of(r))[1]) for r in polls[-MOST_POLLS:]]
+    taken = [(rec.cqe_of(r), case.log.asked(rec.event_of(r))[1]) for r in polls[-MOST_POLLS:]]
     cqes = [cqe for cqe, by in taken if by != name][-1:]
     return [subject_of_cqe(cq.node, cqe) for cqe in cqes]
 
@@ -285,11 +274,17 @@ def _overrun(case: Case, qp: QueuePair) -> list[Subject]:
 
 
 def _cq(case: Case) -> list[Subject]:
-    """The threads that wait for it at rest; the sends that ended without a word on it."""
-    if case.cq is None or not case.at_rest:
+    """The threads that wait for it at rest; the sends that ended without a word on it.
+
+    Of one that changes the threads that poll it for the same answer without end.
+    """
+    if case.cq is None:
         return []
-    every = (of_program(case, program) for program in programs_of(case.world))
-    waiting = [each for each in every if each is not None and case.subject.thing in each.cqs]
+    if not case.at_rest:
+        looking = (each for each in programs_of(case.world)
+                   if case.subject.thing in ThreadWait(case, each).cqs)  # fmt: skip
+        return [Subject(Sort.PROGRAM, each.thing) for each in looking if vain_swap(case, each)]
+    waiting = waiting_on(case, case.subject.thing)
     qps = case.world.nodes[case.node].qps.items.values()
     known = case.cq.cqes or any(each.expects_message for each in waiting)
     silent = [each for qp in qps if qp.send_cq == case.cq.number and not known and not undone(qp)
@@ -316,11 +311,10 @@ def talkers(case: Case, qp: QueuePair) -> list[QueuePair]:
     if qp.transport.connected:
         peer = peer_of(case.world, qp)
         return [peer] if peer is not None else []
-    found: dict[tuple[str, int], None] = {}
-    for record in case.log.of(Kind.SEND_POSTED):
-        if _is_for(case, node_of(record), send_wqe_of(record), qp):
-            found[node_of(record), object_of(record)] = None
-    living = (find_qp(case.world, *each) for each in found)
+    posts = case.log.of(Kind.SEND_POSTED)
+    own = (r for r in posts if _is_for(case, rec.node_of(r), rec.send_wqe_of(r), qp))
+    places = map(rec.place_of, own)
+    living = (find_qp(case.world, *each) for each in dict.fromkeys(places))
     return [each for each in living if each is not None]
 
 
@@ -332,25 +326,16 @@ def _is_for(case: Case, node: str, wqe: SendWqe, qp: QueuePair) -> bool:
 
 def newest(case: Case, qp: QueuePair) -> list[Subject]:
     """The newest work of a queue pair, which may have left no packet and no completion."""
-    posts = [send_wqe_of(record) for record in case.log.about(Kind.SEND_POSTED, qp.thing)[-1:]]
-    return [Subject.of_send(qp.thing, wqe) for wqe in posts]
+    return [each for each in newest_work(case.log, qp.thing) if each.sort is Sort.SEND]
 
 
 def unsent(case: Case, qp: QueuePair) -> list[Call]:
+    """The last post of sends of a queue pair that was refused, as in `unposted`."""
+    return unposted(case, qp, posting_calls.SENDING)
+
+
+def unposted(case: Case, qp: QueuePair, verbs: Collection[str]) -> list[Call]:
     """The last post of a queue pair that was refused, if its requests were not posted since."""
     mine = (qp.node, qp.number)
-    refused = [c for c in case.log.refused() if c.thing == mine and c.verb in posting_calls.SENDING]
+    refused = [c for c in case.log.refused() if c.thing == mine and c.verb in verbs]
     return [call for call in refused[-1:] if not Repeats(case.log, refused).has(call)]
-
-
-def stopped(case: Case, qp: QueuePair) -> list[Call]:
-    """The first move up that was refused since a queue pair stands where it does."""
-    moves = case.log.about(Kind.STATE_CHANGED, qp.thing)
-    since = event_of(moves[-1]) if moves else -1
-    if qp.state not in BRING_UP[:-1]:
-        return []
-    return [
-        call
-        for call in case.log.refused()
-        if call.thing == (qp.node, qp.number) and call.verb == "modify_qp" and call.event > since
-    ][:1]

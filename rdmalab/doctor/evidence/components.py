@@ -230,9 +230,7 @@ def gone_in(session: Session, invocation: Invocation | None) -> list[Thing]:
 
 def _living(session: Session, things: list[Thing | None]) -> list[Thing]:
     known = [thing for thing in things if thing is not None]
-    return list(dict.fromkeys(
-        t for t in known if t.noun is Noun.NODE or exists(session.world, t)
-    ))  # fmt: skip
+    return list(dict.fromkeys(t for t in known if t.noun is Noun.NODE or exists(session.world, t)))
 
 
 def _refs(value: object) -> Iterator[Ref]:

@@ -98,9 +98,7 @@ class Content:
 
     def message(self, touch: Touch) -> Message | None:
         """The messages that brought, or fetched, these bytes."""
-        if not touch.qp:
-            return None
-        return messages.arrived(self.session.world, self.log, touch.event, self.node, touch.qp)
+        return messages.arrived(self.log, touch.event, self.node, touch.qp) if touch.qp else None
 
     @cached_property
     def brought(self) -> list[tuple[Touch, Message]]:

@@ -9,7 +9,7 @@ from rdmalab.doctor.evidence.log import Log, once_a_log
 from rdmalab.doctor.evidence.messages import (
     Message,
     Piece,
-    arrived,
+    arrived_with,
     is_request,
     meet,
     piece_of,
@@ -55,7 +55,7 @@ class EarlyRead(NamedTuple):
 
 
 class Unseen(NamedTuple):
-    """Bytes of a WRITE that another one replaced by others before anything read them."""
+    """Bytes of a message that another one replaced by others before anything read them."""
 
     first: Arrival
     second: Arrival
@@ -112,9 +112,9 @@ def _reads(log: Log, node: str) -> list[_Read]:
     found = []
     for program in programs_of(log.session.world):
         looks = {line.number: (line, piece) for line, piece in _looks(log, program)}
-        for kind in (
-            (Kind.PROGRAM_RAN, Kind.PROGRAM_WOKEN) if looks and program.node == node else ()
-        ):
+        if not looks or program.node != node:
+            continue
+        for kind in (Kind.PROGRAM_RAN, Kind.PROGRAM_WOKEN):
             for record in log.about(kind, program.thing):
                 number = rec.line_number_of(record)
                 if number in looks:
@@ -135,7 +135,7 @@ def _fetches(log: Log, node: str) -> Iterator[_Read]:
         if any(wrote < event and meet([piece], [own]) for wrote, own in filled):
             continue
         for ran in log.within(_posted(log, record) or -1):
-            thing = Thing(Noun.PROGRAM, rec.node_of(ran), rec.object_of(ran))
+            thing = Thing(Noun.PROGRAM, *rec.place_of(ran))
             if rec.kind_of(ran) is Kind.PROGRAM_RAN and (program := programs.get(thing)):
                 at = rec.line_number_of(ran) - 1
                 if any(line.word in ("wait", "poll") for line in program.lines[:at]):
@@ -145,7 +145,7 @@ def _fetches(log: Log, node: str) -> Iterator[_Read]:
 
 def _posted(log: Log, read: Record) -> int | None:
     """The event in which the send was posted for which the adapter read bytes."""
-    thing = Thing(Noun.QP, rec.node_of(read), rec.object_of(read))
+    thing = Thing(Noun.QP, *rec.place_of(read))
     sent = (r for r in log.within(rec.event_of(read))
             if rec.kind_of(r) is Kind.PACKET_SENT and is_request(rec.packet_of(r)))  # fmt: skip
     wqe = next((wqe for r in sent if (wqe := posted_as(log, thing, r)) is not None), None)
@@ -153,10 +153,8 @@ def _posted(log: Log, read: Record) -> int | None:
 
 
 def _arrived(log: Log, record: Record) -> Arrival | None:
-    event = rec.event_of(record)
-    where = rec.node_of(record), rec.object_of(record)
-    message = arrived(log.session.world, log, event, *where)
-    return Arrival(message, event) if message is not None else None
+    message = arrived_with(log, record)
+    return Arrival(message, rec.event_of(record)) if message is not None else None
 
 
 def last_arrival(log: Log, node: str, piece: Piece) -> Arrival | None:
@@ -184,9 +182,15 @@ def early_reads(log: Log, node: str) -> Iterator[EarlyRead]:
             yield EarlyRead(*each[:4], came)
 
 
-@once_a_log
 def unseen(log: Log, node: str) -> list[Unseen]:
     """Places in which one WRITE replaced what another had brought unread, oldest first."""
+    return [each for each in replaced(log, node)
+            if all(came.message.wqe.wr.opcode in _WRITES for came in each[:2])]  # fmt: skip
+
+
+@once_a_log
+def replaced(log: Log, node: str) -> list[Unseen]:
+    """Places in which a message replaced what another had brought unread, oldest first."""
     writes = log.of(Kind.MEMORY_WRITTEN, node)[-MOST_WRITES:]
     found = []
     for place, record in enumerate(writes):
@@ -214,11 +218,10 @@ def was_seen(log: Log, node: str, piece: Piece, start: int, stop: int) -> bool:
 
 
 def _differ(log: Log, node: str, first: Arrival, second: Arrival, piece: Piece) -> bool:
-    """Whether two WRITEs of other nodes brought other bytes to one place."""
-    one, other = first.message, second.message
-    if one.subject == other.subject or any(
-        m.wqe.wr.opcode not in _WRITES or m.thing.node == node for m in (one, other)
-    ):
+    """Whether two messages of other nodes brought other bytes to one place."""
+    both = first.message, second.message
+    came = all(m.thing.node != node and m.packet.deth is None for m in both)
+    if both[0].subject == both[1].subject or not came:
         return False
     return _octets(log, node, first, piece) != _octets(log, node, second, piece)
 
@@ -255,9 +258,8 @@ def is_lost(log: Log, node: str, late: WrittenOver) -> bool:
 
     A program that waits for these bytes may want what the WRITE brings; an atomic used them.
     """
-    if late.came.message.wqe.wr.opcode != WROpcode.RDMA_WRITE or was_seen(
-        log, node, late.piece, late.event, late.came.event
-    ):
+    write = late.came.message.wqe.wr.opcode == WROpcode.RDMA_WRITE
+    if not write or was_seen(log, node, late.piece, late.event, late.came.event):
         return False
     later = (each.piece for each in _reads(log, node) if each.event > late.came.event)
     coming = (piece for program in programs_of(log.session.world)

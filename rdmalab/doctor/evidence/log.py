@@ -12,11 +12,13 @@ from typing import NamedTuple, TypeVar, cast
 
 from rdmalab.command import Invocation, Noun, Thing
 from rdmalab.doctor.evidence.components import Component, at_rest, component_of
+from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.hca.wr import Cqe
 from rdmalab.repair.by_rule import named
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import QPState
 from rdmalab.views.ladder import PacketRow, packet_rows
 from rdmalab.world.trace import Trace
@@ -89,7 +91,7 @@ class Call:
         self.errno = int(rec.errno_of(found))
         self.refusal = str(rec.rule_of(refused)) if refused else ""
         self.message = str(rec.complaint_of(refused)) if refused else ""
-        self.thing = (rec.node_of(found), rec.object_of(found))
+        self.thing = rec.place_of(found)
 
     @property
     def invocation(self) -> Invocation | None:
@@ -99,10 +101,20 @@ class Call:
     def program(self) -> str:
         return self._parsed()[1]
 
+    @property
+    def subject(self) -> Subject:
+        """The call as the subject of a question."""
+        return Subject(Sort.CALL, Thing(Noun.NODE, *self.thing), event=self.event)
+
     def call_text(self, session: Session) -> str:
         """The reason it was refused, with the names of objects."""
         made = self.invocation
         return named(session, made, self.message) if made is not None else self.message
+
+    @property
+    def answer(self) -> str:
+        """`post_send returned ENOMEM: the send queue is full`."""
+        return f"{self.verb} returned {errno_name(self.errno)}: {self.message}"
 
     @property
     def tolerated(self) -> bool:
@@ -251,6 +263,10 @@ class Log:
         record = self.newest_of(kind, thing, serial)
         return rec.event_of(record) if record is not None else None
 
+    def last(self, kind: Kind, thing: Thing) -> int | None:
+        """The event of the newest record of a kind about a thing; None if none is kept."""
+        return next((rec.event_of(r) for r in self.about(kind, thing)[-1:]), None)
+
     def in_order(self, kinds: Iterable[Kind], *things: Thing) -> list[Record]:
         """Records of kinds about things, oldest first; of one event in the order of the kinds."""
         found = (each for kind in kinds for thing in things for each in self.about(kind, thing))
@@ -273,9 +289,13 @@ class Log:
         """The event in which a queue pair went last into one of these states; None if never."""
         return max(self.entered(thing, *states), default=None)
 
+    def born(self, thing: Thing) -> int:
+        """The event since which a queue pair lives: its last RESET; -1 where none is kept."""
+        return max(self.entered(thing, QPState.RESET), default=-1)
+
     def _event_of_life(self, kind: Kind, thing: Thing) -> int | None:
-        found = [r for r in self.about(kind, thing) if rec.noun_of(r) == thing.noun]
-        return rec.event_of(found[-1]) if found else None
+        found = (r for r in reversed(self.about(kind, thing)) if rec.noun_of(r) == thing.noun)
+        return next(map(rec.event_of, found), None)
 
     def completion(self, kind: Kind, work: WorkKey) -> Record | None:
         """The newest record of this kind about the completion of a work request."""
@@ -368,8 +388,10 @@ class Log:
         records = self.within(rec.event_of(record))
         return records[records.index(record) + step]
 
-    def asked(self, event: int) -> tuple[Invocation | None, str]:
+    def asked(self, event: int | None) -> tuple[Invocation | None, str]:
         """The call of an event and the program that made it; None and empty if not in the log."""
+        if event is None:
+            return None, ""
         journal = self.session.journal
         index = journal.before(event)
         if index < len(journal) and journal[index].event == event:
@@ -379,16 +401,20 @@ class Log:
                 return self._line(record)
         return None, ""
 
-    def who(self, event: int) -> str:
+    def who(self, event: int | None) -> str:
         """The program that made the call of an event; `a call` if it was typed."""
         return self.asked(event)[1] or "a call"
 
+    def line_of(self, event: int | None) -> str:
+        """`in line 3 of A.tx`, of the call of an event; empty if no program made it."""
+        ran = (r for r in self.within(-1 if event is None else event)
+               if rec.kind_of(r) is Kind.PROGRAM_RAN)  # fmt: skip
+        numbers = [rec.line_number_of(record) for record in ran]
+        return f"in line {numbers[0]} of {self.who(event)}" if numbers else ""
+
     def _line(self, record: Record) -> tuple[Invocation | None, str]:
-        thing = Thing(Noun.PROGRAM, rec.node_of(record), rec.object_of(record))
-        name = self.session.names.of(thing)
-        programs = self.session.world.nodes[thing.node].tables[Noun.PROGRAM].items
-        program = programs.get(thing.number)
-        if program is None:
-            return None, name
-        lines = [line for line in program.lines if line.number == rec.line_number_of(record)]
-        return (lines[0].invocation if lines else None), name
+        thing = Thing(Noun.PROGRAM, *rec.place_of(record))
+        program = self.session.world.nodes[thing.node].tables[Noun.PROGRAM].items.get(thing.number)
+        lines = (line for line in (program.lines if program is not None else ())
+                 if line.number == rec.line_number_of(record))  # fmt: skip
+        return next((line.invocation for line in lines), None), self.session.names.of(thing)

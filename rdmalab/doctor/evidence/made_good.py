@@ -2,9 +2,17 @@
 
 from collections.abc import Sequence
 
-from rdmalab.command import Invocation, New, Noun, Ref, Thing
+from rdmalab.command import CallArguments, Invocation, New, Noun, Ref, Thing
 from rdmalab.doctor.evidence.log import Call, Log
-from rdmalab.doctor.evidence.posting_calls import Attempt, attempt, bound, closed_by, id_of
+from rdmalab.doctor.evidence.messages import meet, piece_of, pieces
+from rdmalab.doctor.evidence.posting_calls import (
+    Attempt,
+    attempt,
+    bound,
+    closed_by,
+    differences,
+    id_of,
+)
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.evidence.work_of_queues import undone
 from rdmalab.doctor.evidence.work_requests import post_kind
@@ -15,6 +23,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
 from rdmalab.world.relations import find_qp, peer_of
 
+_OF_THE_STATE = ("send-state", "recv-state")
 _BRING_UP = (QPState.INIT, QPState.RTR, QPState.RTS)
 
 
@@ -63,11 +72,16 @@ def _lives(session: Session, thing: Thing) -> list[Thing]:
 def is_past(log: Log, call: Call) -> bool:
     """Whether a refused modify_qp asked for a state of the bring-up that is no obstacle any more.
 
-    The queue pair has entered this state, and work on it has succeeded since the call.
+    The queue pair has entered this state, and work on it has succeeded since the call; or it has
+    left the state in which the call was refused, and another modify_qp was refused there.
     """
     if call.verb != "modify_qp" or call.invocation is None:
         return False
     thing, state = Thing(Noun.QP, *call.thing), _key(call.invocation)[2]
+    moved = [rec.event_of(r) for r in log.about(Kind.STATE_CHANGED, thing)][-1:]
+    newest = [c.event for c in log.refused() if (c.verb, c.thing) == (call.verb, call.thing)]
+    if moved and call.event < moved[0] < newest[-1]:
+        return True
     is_reached = any(each == state and log.entered(thing, each) for each in _BRING_UP)
     return is_reached and any(event > call.event for event in _used(log, thing, Sort.SEND))
 
@@ -102,11 +116,9 @@ class Repeats:
         invocation = call.invocation
         if invocation is not None and self._newest.get(_key(invocation), -1) > call.event:
             return True
-        later = [
-            rec.event_of(r)
-            for r in self._log.of(Kind.CALLED, *call.thing)
-            if rec.event_of(r) > call.event and rec.verb_of(r) == call.verb and not rec.errno_of(r)
-        ]
+        called = self._log.of(Kind.CALLED, *call.thing)
+        done = (r for r in called if rec.verb_of(r) == call.verb and not rec.errno_of(r))
+        later = [event for event in map(rec.event_of, done) if event > call.event]
         if invocation is None:
             return bool(later)
         asked = [self._log.asked(event)[0] for event in later]
@@ -117,9 +129,37 @@ def _is_posted_since(log: Log, tried: Attempt) -> bool:
     """Whether all that a refused call did not post was posted since, each with its mistake mended.
 
     It is the same request if the wr_id is, and no more than one of opcode, buffers and target
-    differs, where the mistake was: another request with success is no repetition.
+    differs, where the mistake was: another request with success is no repetition. After a refusal
+    for the state of the queue pair it may have another wr_id, if nothing else differs and the
+    program has not filled its buffer for another message meanwhile.
     """
-    call = tried.call
+    posts = _posts_since(log, tried.call)
+    same = bound(log.session, tried, tried.left)  # [] where what it names is destroyed
+    given = zip(tried.left, same or [None] * len(tried.left), strict=True)
+    return all(
+        any(_repeats(wr, one, r) or _is_renumbered(log, tried.call, wr, one, r) for r in posts)
+        for wr, one in given
+    )
+
+
+def _repeats(given: CallArguments, one: SendWR | RecvWR | None, posted: rec.Record) -> bool:
+    """Whether a post has the wr_id of a request, and at most one thing of it is another."""
+    wr = rec.wqe_of(posted).wr
+    return wr.wr_id == id_of(given) and (one is None or differences(one, wr) <= 1)
+
+
+def _is_renumbered(
+    log: Log, call: Call, given: CallArguments, one: SendWR | RecvWR | None, posted: rec.Record
+) -> bool:
+    """Whether a post is a request that was refused for the state, with nothing but a new wr_id."""
+    wr = rec.wqe_of(posted).wr
+    if call.refusal not in _OF_THE_STATE or _is_filled(log, call, posted, wr):
+        return False
+    return _without_id(given) in _typed(log, posted) if one is None else not differences(one, wr)
+
+
+def _posts_since(log: Log, call: Call) -> list[rec.Record]:
+    """The posts since a refused one, on a queue pair of its name or on its SRQ."""
     noun = Noun.SRQ if call.verb == "post_srq_recv" else Noun.QP
     is_send = call.verb == "post_send"
     things = _lives(log.session, Thing(noun, *call.thing))
@@ -127,29 +167,27 @@ def _is_posted_since(log: Log, tried: Attempt) -> bool:
     if qp is not None and qp.srq and not is_send:
         things.append(Thing(Noun.SRQ, qp.node, qp.srq))
     posts = (r for it in things for r in log.about(post_kind(it, is_send=is_send), it))
-    later = [r for r in posts if rec.event_of(r) > call.event]
-    posted: dict[int, list[_Request]] = {}
-    for record in later:
-        wr = rec.wqe_of(record).wr
-        posted.setdefault(wr.wr_id, []).append(_request(wr))
-    same = [_request(wr) for wr in bound(log.session, tried, tried.left)]
-    if not same:  # what it names is destroyed
-        return {id_of(wr) for wr in tried.left} <= set(posted)
-    ids = map(id_of, tried.left)
-    return all(
-        any(sum(a != b for a, b in zip(one, other, strict=True)) < 2 for other in posted.get(n, ()))
-        for n, one in zip(ids, same, strict=True)
-    )
+    return [r for r in posts if rec.event_of(r) > call.event]
 
 
-_Request = tuple[object, object, object]
+def _typed(log: Log, posted: rec.Record) -> list[CallArguments]:
+    """The work requests of the call that posted one, as they were typed, without their wr_id."""
+    call = log.asked(rec.event_of(posted))[0]
+    wrs = call.arguments.get("wr") if call is not None else None
+    return [_without_id(wr) for wr in wrs or []]
 
 
-def _request(wr: SendWR | RecvWR) -> _Request:
-    """Opcode, buffers and target of a work request; of a receive its buffers alone."""
-    if isinstance(wr, RecvWR):
-        return None, wr.sg, None
-    return wr.opcode, wr.sg, (wr.remote_addr, wr.rkey, wr.ah, wr.remote_qpn, wr.remote_qkey)
+def _without_id(wr: CallArguments) -> CallArguments:
+    return {key: value for key, value in wr.items() if key != "wr_id"}
+
+
+def _is_filled(log: Log, call: Call, posted: rec.Record, wr: SendWR | RecvWR) -> bool:
+    """Whether the program has written into the buffer of a send between a call and a post."""
+    node, event = call.thing[0], rec.event_of(posted)
+    wrote = [piece_of(r) for r in log.since(call.event, Kind.HOST_WROTE)
+             if rec.node_of(r) == node and rec.event_of(r) < event]  # fmt: skip
+    own = pieces(log.session.world.nodes[node], wr.sg)
+    return isinstance(wr, SendWR) and bool(meet(own, wrote))
 
 
 def _key(invocation: Invocation) -> tuple[object, ...]:

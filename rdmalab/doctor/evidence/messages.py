@@ -9,7 +9,7 @@ from rdmalab.doctor.evidence.subject import Subject
 from rdmalab.doctor.evidence.work_requests import Send
 from rdmalab.hca.device import Hca
 from rdmalab.hca.psn import MASK
-from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
+from rdmalab.hca.wr import SGE, Cqe, RecvWqe, SendWqe
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import OPCODES, Service
@@ -41,13 +41,17 @@ class Message(NamedTuple):
         return Subject.of_send(self.thing, self.wqe)
 
 
-def arrived(world: World, log: Log, event: int, node: str, number: int) -> Message | None:
+def arrived(log: Log, event: int, node: str, number: int) -> Message | None:
     """The message that a queue pair received in this event; None if it received none."""
     for record in log.within(event):
-        came = rec.kind_of(record) is Kind.PACKET_RECEIVED
-        if came and (rec.node_of(record), rec.object_of(record)) == (node, number):
-            return _message(world, log, record)
+        if rec.kind_of(record) is Kind.PACKET_RECEIVED and rec.place_of(record) == (node, number):
+            return _message(log, record)
     return None
+
+
+def arrived_with(log: Log, record: Record) -> Message | None:
+    """The message that wrote bytes, or took a receive, as a record of its queue pair says."""
+    return arrived(log, rec.event_of(record), *rec.place_of(record))
 
 
 def piece_of(record: Record) -> Piece:
@@ -55,17 +59,14 @@ def piece_of(record: Record) -> Piece:
     return rec.address_of(record), rec.length_of(record)
 
 
-def _message(world: World, log: Log, received: Record) -> Message | None:
+def _message(log: Log, received: Record) -> Message | None:
     packet = rec.packet_of(received)
     row = OPCODES.get(packet.opcode) if isinstance(packet, Packet) else None
     if row is None or not isinstance(packet, Packet):
         return None
-    left = _leaving(world, log, received)
-    if row.request and left is not None:
-        thing = Thing(Noun.QP, rec.node_of(left), rec.object_of(left))
-    else:
-        thing = Thing(Noun.QP, rec.node_of(received), rec.object_of(received))
-    sent = rec.event_of(left) if left is not None else rec.event_of(received)
+    left = _leaving(log, received)
+    thing = Thing(Noun.QP, *rec.place_of(left if row.request and left is not None else received))
+    sent = rec.event_of(left if left is not None else received)
     posting = posting_of(log, thing, packet.psn, sent)
     if posting is None or (row.request and left is None):
         return None
@@ -78,10 +79,8 @@ def _before_payload(log: Log, received: Record, packet: Packet) -> int:
     """Number of bytes that a packet wrote before its payload: those of a datagram's address."""
     if packet.opcode_row.service is not Service.UD:
         return 0
-    wrote = [r for r in log.within(rec.event_of(received))
-             if rec.kind_of(r) is Kind.MEMORY_WRITTEN
-             and rec.node_of(r) == rec.node_of(received)
-             and rec.object_of(r) == rec.object_of(received)]  # fmt: skip
+    wrote = [r for r in log.within(rec.event_of(received)) if rec.kind_of(r) is Kind.MEMORY_WRITTEN
+             and rec.place_of(r) == rec.place_of(received)]  # fmt: skip
     return max(sum(map(rec.length_of, wrote)) - len(packet.payload), 0)
 
 
@@ -92,10 +91,10 @@ def offset_in(wqe: SendWqe, packet: Packet) -> int:
     return ((packet.psn - wqe.first_psn) & MASK) * len(packet.payload)  # all but the last are full
 
 
-def _leaving(world: World, log: Log, received: Record) -> Record | None:
+def _leaving(log: Log, received: Record) -> Record | None:
     """The record of the same packet leaving."""
     packet = rec.roce_packet_of(received)
-    origin = world.network.origin_of(packet.flow)
+    origin = log.session.world.network.origin_of(packet.flow)
     for record in reversed(log.of(Kind.PACKET_SENT, origin) if origin else []):
         if rec.event_of(record) < rec.event_of(received) and rec.packet_of(record) == packet:
             return record
@@ -112,15 +111,12 @@ def posting_of(log: Log, thing: Thing, psn: int, event: int) -> Record | None:
 
 
 # --------------------------------------------------------------------------- receives
-def taking(world: World, log: Log, node: str, number: int, wqe: RecvWqe) -> Message | None:
-    """The message that took a receive. number: of its queue pair, 0 of a shared one."""
+def taking(log: Log, node: str, number: int, work: RecvWqe | Cqe) -> Message | None:
+    """The message that took a receive, or that completed it. number: of its QP, 0 of an SRQ."""
     for record in reversed(log.of(Kind.RECV_TAKEN, node)):
-        taken = rec.recv_wqe_of(record)
-        if (taken.serial, taken.srq) == (wqe.serial, wqe.srq) and number in (
-            0,
-            rec.object_of(record),
-        ):
-            return arrived(world, log, rec.event_of(record), node, rec.object_of(record))
+        taken, of_queue = rec.recv_wqe_of(record), number in (0, rec.object_of(record))
+        if of_queue and (taken.serial, taken.srq) == (work.serial, work.srq):
+            return arrived_with(log, record)
     return None
 
 
@@ -251,10 +247,9 @@ def _misses(world: World, send: Send, wqe: SendWqe) -> list[Miss]:
 def sender_of(world: World, record: Record) -> Thing | None:
     """The queue pair that sent a dropped or lost packet; None if it is not known."""
     if rec.kind_of(record) is Kind.PACKET_LOST:
-        return Thing(Noun.QP, rec.node_of(record), rec.object_of(record))
+        return Thing(Noun.QP, *rec.place_of(record))
     if rec.cause_of(record) >= world.trace.first:  # what scheduled an arrival put it on the cable
-        cause = world.trace.records[rec.cause_of(record)]
-        return Thing(Noun.QP, rec.node_of(cause), rec.object_of(cause))
+        return Thing(Noun.QP, *rec.place_of(world.trace.records[rec.cause_of(record)]))
     packet = rec.packet_of(record)
     if not isinstance(packet, Packet):
         return None

@@ -5,15 +5,17 @@ from enum import Enum
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence.components import gone_in
+from rdmalab.doctor.evidence.content import words_for
 from rdmalab.doctor.evidence.log import Log
-from rdmalab.doctor.evidence.subject import Sort, Subject
+from rdmalab.doctor.evidence.messages import Piece, arrived_with, piece_of
+from rdmalab.doctor.evidence.subject import Sort, Subject, name_of
 from rdmalab.doctor.evidence.work_requests import CqePlace, Receive, Send
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind, address_of, event_of, length_of
+from rdmalab.spec.records import Kind, Record, address_of, event_of, length_of, node_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
@@ -119,9 +121,8 @@ def _ended(session: Session, work: Send | Receive, status: WCStatus, event: int)
         by = work.polled.program or "a call"
         where += f"; {by} polled its completion at {fmt.ev(work.polled.event)}"
     elif work.added is not None:
-        where += _unpolled(
-            session, work.log, Thing(Noun.CQ, work.subject.thing.node, work.added.cq), work.added
-        )
+        cq = Thing(Noun.CQ, work.subject.thing.node, work.added.cq)
+        where += _unpolled(session, work.log, cq, work.added)
     return SubjectOutcome(kind, f"it ended{where}", event)
 
 
@@ -146,9 +147,8 @@ def _overrun(session: Session, place: CqePlace, node: str) -> SubjectOutcome:
 def _waiting(session: Session, subject: Subject, work: Send | Receive) -> SubjectOutcome:
     """Of what has no completion."""
     if work.discarded is not None:
-        return SubjectOutcome(
-            Status.LOST, "a RESET discarded it, without a completion", work.discarded
-        )
+        text = "a RESET discarded it, without a completion"
+        return SubjectOutcome(Status.LOST, text, work.discarded)
     if (cqe := work.unpolled) is not None:
         kind = Status.FAILED if cqe.status else Status.COMPLETED
         text = f"it ended with {cqe.status.name}; its completion is not polled yet"
@@ -230,11 +230,24 @@ def _bytes(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
     for record in reversed(log.of(Kind.MEMORY_WRITTEN, node)):
         address, length = address_of(record), length_of(record)
         if address < stop and start < address + length:
-            text = "a message has written these bytes"
+            text = _written_by(session, log, record, (start, stop - start))
             return SubjectOutcome(Status.WELL, text, event_of(record))
     if log.begins:
         return SubjectOutcome(Status.UNKNOWN, f"no message was written there {_lately(log)}")
     return SubjectOutcome(Status.NEVER, "no message was ever written there")
+
+
+def _written_by(session: Session, log: Log, record: Record, asked: Piece) -> str:
+    """The request that wrote bytes, and which, where that is not what is asked about."""
+    message, where = (
+        arrived_with(log, record),
+        words_for(session, node_of(record), piece_of(record)),
+    )
+    if message is None or where is None:
+        return "a message has written these bytes"
+    request = f"{name_of(session.names, message.subject)} {message.wqe.wr.opcode.name}"
+    is_same = piece_of(record) == asked
+    return f"{request} wrote {'these bytes' if is_same else f'{where}, these bytes among them'}"
 
 
 def _object(session: Session, subject: Subject, log: Log) -> SubjectOutcome:

@@ -6,17 +6,32 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence.log import Log, once_a_log, work_of
-from rdmalab.doctor.evidence.messages import Message, Piece, meet, offset_in, part, piece_of, pieces
+from rdmalab.doctor.evidence.messages import (
+    Message,
+    Piece,
+    arrived_with,
+    is_request,
+    meet,
+    offset_in,
+    part,
+    piece_of,
+    pieces,
+)
+from rdmalab.doctor.evidence.posting_calls import differences
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.evidence.work_of_queues import subject_of_cqe
 from rdmalab.hca.device import Hca
-from rdmalab.hca.wr import RecvWqe, SendWqe, SendWR
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import RecvWqe, RecvWR, SendWqe, SendWR
 from rdmalab.spec import records as rec
+from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.states import QPState
 from rdmalab.spec.work import Local, SendFlags, WROpcode
 from rdmalab.views.memory import scatters
 from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import find_qp, peer_of
+from rdmalab.world.world import World
 
 MOST_WRITES = 16
 """Of the program's writes so many are looked at, the newest first."""
@@ -96,6 +111,18 @@ class Torn(NamedTuple):
     piece: Piece
 
 
+class Late(NamedTuple):
+    """Bytes that were written when a READ had fetched them, at the node of their owner.
+
+    came: the message that wrote them, posted before the READ; None: the owner's program did.
+    """
+
+    node: str
+    piece: Piece
+    event: int
+    came: Message | None
+
+
 def sinks(log: Log, node: str) -> list[TrackedRequest]:
     """The newest READs, atomics and receives of a node: between which events they own bytes."""
     return [each for each in requests(log, node) if each.pieces]
@@ -155,11 +182,59 @@ def _ends(log: Log, node: str, first: int) -> _Ends:
 def _ended(kind: Kind, record: Record) -> tuple[_Key, int]:
     """Whose end or completion a record is, and its status."""
     if kind is Kind.WQE_COMPLETED:
-        return (True, rec.object_of(record), rec.send_wqe_of(record).serial), int(
-            rec.status_of(record)
-        )
+        key = True, rec.object_of(record), rec.send_wqe_of(record).serial
+        return key, int(rec.status_of(record))
     work = work_of(rec.node_of(record), rec.cqe_of(record))
     return (work.is_send, work.srq or work.qpn, work.serial), int(rec.cqe_of(record).status)
+
+
+class Swallowed(NamedTuple):
+    """A send of a queue pair that was reset, which its peer acknowledged as a duplicate.
+
+    event: in which the peer got its last packet, and did nothing.
+    """
+
+    subject: Subject
+    peer: Thing
+    reset: int
+    event: int
+
+
+@once_a_log
+def swallowed(log: Log, node: str) -> Iterator[Swallowed]:
+    """Sends that ended with success, and of which the peer wrote nothing and took no receive."""
+    over: set[tuple[Thing, int]] = set()  # once one was carried out, later ones are no duplicates
+    resets = {
+        t: log.entered(t, QPState.RESET) for t in {e.subject.thing for e in requests(log, node)}
+    }
+    for each in requests(log, node):
+        thing, wqe = each.subject.thing, each.wqe
+        reset = max((e for e in resets[thing] if e < each.posted), default=-1)
+        if reset < 0 or (thing, reset) in over:
+            continue
+        if not (each.filled and isinstance(wqe, SendWqe)):
+            continue
+        qp = find_qp(log.session.world, node, thing.number)
+        peer = peer_of(log.session.world, qp) if qp is not None else None
+        # A peer carries out a duplicate READ once more.
+        if qp is None or peer is None or wqe.op is Op.RDMA_READ_REQUEST:
+            continue
+        lived = [e for e in log.entered(thing, QPState.RTS) if e < reset] or [-1]
+        if log.entered(peer.thing, QPState.RESET, after=lived[-1]):
+            over.add((thing, reset))
+            continue
+        came = [rec.event_of(r) for r in log.about(Kind.PACKET_RECEIVED, peer.thing)
+                if rec.event_of(r) > each.posted and isinstance(p := rec.packet_of(r), Packet)
+                and is_request(p) and wqe.has_psn(p.psn)]  # fmt: skip
+        done = any(rec.kind_of(r) in _DONE and rec.place_of(r) == peer.thing[1:]
+                   for event in came for r in log.within(event))  # fmt: skip
+        if done:
+            over.add((thing, reset))
+        elif came and wqe.length and qp.transport.acknowledged:
+            yield Swallowed(each.subject, peer.thing, reset, came[-1])
+
+
+_DONE = (Kind.MEMORY_WRITTEN, Kind.MEMORY_READ, Kind.RECV_TAKEN)
 
 
 @once_a_log
@@ -180,17 +255,13 @@ def refills(log: Log, node: str) -> list[Refill]:
     wrote = log.of(Kind.HOST_WROTE, node)[-MOST_WRITES:]
     posts = log.of(Kind.SEND_POSTED, node)[-MOST_POSTS:] if wrote else []
     ended = _ends(log, node, rec.event_of(posts[0])).ended if posts else {}
-    found = [
-        refill
-        for post in posts
-        for record in wrote
-        if rec.event_of(post)
-        < rec.event_of(record)
-        <= ended.get(
-            (True, rec.object_of(post), rec.send_wqe_of(post).serial), rec.event_of(record)
-        )
-        for refill in _sent_after(log, post, record)[:1]
-    ]
+    found: list[Refill] = []
+    for post in posts:
+        end = ended.get((True, rec.object_of(post), rec.send_wqe_of(post).serial))
+        for record in wrote:
+            event = rec.event_of(record)
+            if rec.event_of(post) < event and (end is None or event <= end):
+                found += _sent_after(log, post, record)[:1]
     return sorted(found, key=lambda each: each.event)
 
 
@@ -202,7 +273,7 @@ def gathered(hca: Hca, wqe: SendWqe) -> list[Piece]:
 
 def _sent_after(log: Log, post: Record, wrote: Record) -> list[Refill]:
     """Of a send the packets that carry bytes which the program wrote before they left."""
-    thing, wqe = Thing(Noun.QP, rec.node_of(post), rec.object_of(post)), rec.send_wqe_of(post)
+    thing, wqe = Thing(Noun.QP, *rec.place_of(post)), rec.send_wqe_of(post)
     source = gathered(log.session.world.nodes[thing.node], wqe)
     if not meet(source, [piece_of(wrote)]):
         return []
@@ -258,20 +329,37 @@ def _overtaking(
         yield Overtake(read, send, None, piece)
 
 
+def fetched(world: World, reader: Thing, wr: SendWR | RecvWR) -> tuple[QueuePair, int] | None:
+    """The owner of what a READ fetches, and the address of its first byte there; None of others."""
+    qp = find_qp(world, reader.node, reader.number) if isinstance(wr, SendWR) else None
+    owner = peer_of(world, qp) if qp is not None else None
+    if owner is None or not isinstance(wr, SendWR) or wr.opcode != WROpcode.RDMA_READ:
+        return None
+    opened = world.nodes[owner.node].rkeys.get(wr.rkey)
+    return (owner, wr.remote_addr - opened.iova + opened.addr) if opened is not None else None
+
+
+def later_writes(log: Log, read: Message, at: int, length: int) -> Iterator[Late]:
+    """The writes to some bytes of the packet of a READ after it left, oldest first."""
+    if (source := fetched(log.session.world, read.thing, read.wqe.wr)) is None:
+        return
+    node, span = source[0].node, [(source[1] + read.offset + at, length)]
+    wrote = log.of(Kind.HOST_WROTE, node) + log.of(Kind.MEMORY_WRITTEN, node)
+    for record in sorted(wrote, key=rec.event_of):
+        both = meet(span, [piece_of(record)]) if rec.event_of(record) > read.sent else []
+        by_program = rec.kind_of(record) is Kind.HOST_WROTE
+        came = arrived_with(log, record) if both and not by_program else None
+        if both and (by_program or (came is not None and came.posted < read.posted)):
+            yield Late(node, both[0], rec.event_of(record), came)
+
+
 @once_a_log
 def torn_reads(log: Log, node: str) -> Iterator[Torn]:
     """READs of a node that brought old and new bytes of one write of their owner."""
-    world = log.session.world
     for read in sinks(log, node):
-        wr, thing = read.wqe.wr, read.subject.thing
-        qp = find_qp(world, node, thing.number) if read.subject.sort is Sort.SEND else None
-        owner = peer_of(world, qp) if qp is not None and read.filled else None
-        if owner is None or not isinstance(wr, SendWR) or wr.opcode != WROpcode.RDMA_READ:
-            continue
-        opened = world.nodes[owner.node].rkeys.get(wr.rkey)
-        if opened is not None:
-            start = wr.remote_addr - opened.iova + opened.addr
-            yield from _torn(log, read, owner.thing, start)
+        source = fetched(log.session.world, read.subject.thing, read.wqe.wr)
+        if source is not None and read.filled:
+            yield from _torn(log, read, source[0].thing, source[1])
 
 
 def _torn(log: Log, read: TrackedRequest, owner: Thing, start: int) -> Iterator[Torn]:
@@ -336,7 +424,9 @@ class Orphan(NamedTuple):
 def alike(log: Log, node: str) -> list[Pair]:
     """Requests of one queue with one wr_id; the first was not polled when the second was posted.
 
-    A request that is posted again after its error differs from it in the status.
+    A request that is posted again after its error differs from it in the status. Equal requests do
+    for each other as long as no two of their completions wait for a poll: `ibv_rc_pingpong` posts
+    all its receives with one buffer and one wr_id.
     """
     same: dict[tuple[Sort, Thing, int], list[TrackedRequest]] = {}
     for each in requests(log, node):
@@ -347,7 +437,15 @@ def alike(log: Log, node: str) -> list[Pair]:
     pairs = (Pair(*two) for group in same.values() for two in pairwise(group))
     return [p for p in pairs
             if (p.first.polled is None or p.first.polled > p.second.posted)
-            and not (_has_failed(p.first) and (p.first.ended or 0) < p.second.posted)]  # fmt: skip
+            and not (_has_failed(p.first) and (p.first.ended or 0) < p.second.posted)
+            and (differences(p.first.wqe.wr, p.second.wqe.wr) or _wait_at_once(p))]  # fmt: skip
+
+
+def _wait_at_once(pair: Pair) -> bool:
+    """Whether the second of two requests succeeded before the first, which did too, was polled."""
+    polled, ended = pair.first.polled, pair.second.ended
+    filled = pair.first.filled and pair.second.filled
+    return filled and ended is not None and (polled is None or ended < polled)
 
 
 def _has_failed(request: TrackedRequest) -> bool:
@@ -358,9 +456,7 @@ def _has_failed(request: TrackedRequest) -> bool:
 def crossed(log: Log, node: str) -> Iterator[Pair]:
     """Sends of two queue pairs that completed on one queue against the order of their posts."""
     sends = (r for r in requests(log, node) if r.subject.sort is Sort.SEND and r.cq and r.filled)
-    last: dict[
-        int, TrackedRequest
-    ] = {}  # of each queue the send that completed last of those before
+    last: dict[int, TrackedRequest] = {}  # of each CQ, of those before, what completed last
     for each in sorted(sends, key=lambda request: request.posted):
         other = last.setdefault(each.cq, each)
         if (other.ended or 0) > (each.ended or 0) and other.subject.thing != each.subject.thing:

@@ -9,12 +9,13 @@ from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.grammar.format import render
 from rdmalab.hca.extended import ABORTED, DROPPED, POSTED, UNOPENED
 from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
-from rdmalab.hca.wr import SendWR
+from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.builders import DATA_SETTERS
 from rdmalab.spec.records import Kind, Record
 from rdmalab.views import fmt
+from rdmalab.world.relations import find_qp
 from rdmalab.world.world import World
 
 POSTS_OF = {"post_send": Kind.SEND_POSTED, "post_recv": Kind.RECV_POSTED,
@@ -42,13 +43,14 @@ class Attempt:
         """The bad_wr, and all after it."""
         return self.wrs[self.posted :]
 
-    def holds(self, wr_id: int) -> bool:
-        """Whether this one was handed over, and not posted."""
-        return any(id_of(wr) == wr_id for wr in self.left)
+    @property
+    def left_ids(self) -> list[int]:
+        """The wr_ids of these."""
+        return list(map(id_of, self.left))
 
     def is_bad(self, wr_id: int) -> bool:
         """Whether this one is what the call was refused for."""
-        return id_of(self.left[0]) == wr_id if self.left else False
+        return wr_id in self.left_ids[:1]
 
 
 def id_of(wr: CallArguments) -> int:
@@ -62,12 +64,8 @@ def attempt(log: Log, call: Call) -> Attempt | None:
     if kind is None or call.invocation is None or not call.refusal:
         return None
     wrs = call.invocation.arguments.get("wr")
-    posted = [
-        r
-        for r in log.within(call.event)
-        if rec.kind_of(r) is kind and (rec.node_of(r), rec.object_of(r)) == call.thing
-    ]
-    return Attempt(call, list(wrs or []), len(posted))
+    records = (r for r in log.within(call.event) if rec.kind_of(r) is kind)
+    return Attempt(call, list(wrs or []), sum(rec.place_of(r) == call.thing for r in records))
 
 
 def not_posted(log: Log, call: Call) -> list[Subject]:
@@ -75,7 +73,7 @@ def not_posted(log: Log, call: Call) -> list[Subject]:
     noun = Noun.SRQ if call.verb == "post_srq_recv" else Noun.QP
     sort = Sort.SEND if call.verb in SENDING else Sort.RECV
     tried, batch = attempt(log, call), closed_by(log, call)
-    ids = [id_of(wr) for wr in tried.left] if tried is not None else []
+    ids = tried.left_ids if tried is not None else []
     ids += [built.wr.wr_id for built in batch.built] if batch is not None else []
     return [Subject(sort, Thing(noun, *call.thing), wr_id=wr_id) for wr_id in ids]
 
@@ -88,7 +86,7 @@ def latest_attempt(log: Log, subject: Subject) -> Attempt | None:
     for call in reversed(log.refused()):
         if call.thing == subject.thing[1:] and call.verb in verbs and _is_queue(call, subject):
             found = attempt(log, call)
-            if found is not None and found.holds(subject.wr_id):
+            if found is not None and subject.wr_id in found.left_ids:
                 return found
     return None
 
@@ -108,12 +106,9 @@ def queue_of(world: World, call: Call | None) -> QueuePair | SharedReceiveQueue 
     if call is None or call.verb not in (*SENDING, *RECEIVING):
         return None
     node, number = call.thing
-    if node not in world.nodes:  # post_send NULL
-        return None
-    noun = Noun.SRQ if call.verb == "post_srq_recv" else Noun.QP
-    found: QueuePair | SharedReceiveQueue | None
-    found = world.nodes[node].tables[noun].items.get(number)
-    return found
+    if call.verb != "post_srq_recv":
+        return find_qp(world, node, number)
+    return world.nodes[node].srqs.items.get(number) if node in world.nodes else None
 
 
 def corrected_call(session: Session, attempt_: Attempt, wrs: list[CallArguments]) -> str:
@@ -127,9 +122,8 @@ def corrected_call(session: Session, attempt_: Attempt, wrs: list[CallArguments]
 
 def posted_text(attempt_: Attempt) -> str:
     """`1 of 3 work requests was posted; wr 22 was not`."""
-    many, left = len(attempt_.wrs), attempt_.left
-    was = "was" if attempt_.posted == 1 else "were"
-    names = " ".join(fmt.wr(id_of(wr)) for wr in left)
+    many, was = len(attempt_.wrs), "was" if attempt_.posted == 1 else "were"
+    names = " ".join(map(fmt.wr, attempt_.left_ids))
     if many == 1:
         return f"{names} was not posted"
     return f"{attempt_.posted} of {many} {was} posted, not {names}"
@@ -145,9 +139,19 @@ def bound(session: Session, attempt_: Attempt, wrs: list[CallArguments]) -> list
         return []
 
 
-_KINDS = (
-    Kind.REGION_OPENED, Kind.WR_BUILT, Kind.WR_FILLED, Kind.BATCH_FAILED, Kind.REGION_CLOSED,
-)  # fmt: skip
+def differences(one: SendWR | RecvWR, other: SendWR | RecvWR) -> int:
+    """In how many of opcode, buffers and target two work requests differ."""
+    return sum(a != b for a, b in zip(_request(one), _request(other), strict=True))
+
+
+def _request(wr: SendWR | RecvWR) -> tuple[object, object, object]:
+    """Opcode, buffers and target of a work request; of a receive its buffers alone."""
+    if isinstance(wr, RecvWR):
+        return None, wr.sg, None
+    return wr.opcode, wr.sg, (wr.remote_addr, wr.rkey, wr.ah, wr.remote_qpn, wr.remote_qkey)
+
+
+_KINDS = (Kind.REGION_OPENED, Kind.WR_BUILT, Kind.WR_FILLED, Kind.BATCH_FAILED, Kind.REGION_CLOSED)
 
 
 class Setting(NamedTuple):
@@ -216,9 +220,8 @@ def _take(found: list[Batch], record: Record, thing: Thing) -> None:
     elif not found or found[-1].closed is not None:
         return
     elif kind is Kind.WR_BUILT:
-        found[-1].built.append(
-            Building(rec.send_wr_of(record), event, int(rec.send_wr_of(record).flags))
-        )
+        wr = rec.send_wr_of(record)
+        found[-1].built.append(Building(wr, event, int(wr.flags)))
     elif kind is Kind.WR_FILLED and found[-1].built:
         found[-1].built[-1].wr = rec.send_wr_of(record)
         found[-1].built[-1].setters.append(Setting(str(rec.setter_of(record)), event))

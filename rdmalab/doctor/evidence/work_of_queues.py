@@ -1,8 +1,10 @@
 """The work of queue pairs: outstanding, newest, failed, or the newest one with a wr_id."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
@@ -13,7 +15,7 @@ from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
 from rdmalab.hca.wr import Cqe, RecvWqe
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
-from rdmalab.spec.records import Kind, cqe_of, recv_wqe_of, send_wqe_of
+from rdmalab.spec.records import Kind, recv_wqe_of, send_wqe_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.relations import exists
@@ -90,12 +92,12 @@ def _failures(log: Log, thing: Thing, born: int | None = None) -> list[_Failed]:
 
     The first is what failed first, a flush only if all were.
     """
-    born = _born(log, thing) if born is None else born
+    born = log.born(thing) if born is None else born
     found = [
         _Failed(rec.status_of(r) is WCStatus.WR_FLUSH_ERR, rec.event_of(r),
                 Subject.of_send(thing, rec.send_wqe_of(r)))
         for r in log.failed_sends
-        if (rec.node_of(r), rec.object_of(r)) == thing[1:] and rec.event_of(r) > born
+        if rec.place_of(r) == thing[1:] and rec.event_of(r) > born
     ] + [
         _Failed(2 * (rec.cqe_of(r).status == WCStatus.WR_FLUSH_ERR), rec.event_of(r),
                 _received(thing, rec.cqe_of(r)))
@@ -140,14 +142,9 @@ def _received(thing: Thing, cqe: Cqe) -> Subject:
     return Subject(Sort.RECV, queue, cqe.serial, cqe.wr_id)
 
 
-def _born(log: Log, thing: Thing) -> int:
-    """The event since which a queue pair lives: its last RESET."""
-    return max(log.entered(thing, QPState.RESET), default=-1)
-
-
 def flushed_receives(log: Log, qp: Thing) -> list[RecvWqe]:
     """Of a queue pair's own queue, since its last RESET: what ERR took from it."""
-    since = _born(log, qp)
+    since = log.born(qp)
     flushed = {
         rec.cqe_of(r).serial
         for r in log.failed_receives
@@ -158,56 +155,58 @@ def flushed_receives(log: Log, qp: Thing) -> list[RecvWqe]:
     return [wqe for wqe in posted if wqe.serial in flushed]
 
 
-def newest_send(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject:
-    """The newest send of a queue pair with this wr_id; with serial -1 where there is none."""
-    for record in reversed(log.about(Kind.SEND_POSTED, thing)):
-        if send_wqe_of(record).wr.wr_id == wr_id:
-            return Subject(Sort.SEND, thing, send_wqe_of(record).serial, wr_id)
-    if exists(session.world, thing):
+def _newest(sort: Sort, session: Session, log: Log, thing: Thing, wr_id: int) -> Subject:
+    """The newest work of a queue with this wr_id; with serial -1 where there is none."""
+    is_send = sort is Sort.SEND
+    posts = map(rec.wqe_of, reversed(log.about(post_kind(thing, is_send=is_send), thing)))
+    posted = ((wqe.serial, wqe.wr.wr_id) for wqe in posts)
+    known = chain(
+        posted, _kept(session, thing, is_send=is_send), _ended(log, thing, is_send=is_send)
+    )
+    return Subject(sort, thing, next((serial for serial, own in known if own == wr_id), -1), wr_id)
+
+
+newest_send = partial(_newest, Sort.SEND)
+newest_receive = partial(_newest, Sort.RECV)
+
+
+def _kept(session: Session, thing: Thing, *, is_send: bool) -> Iterator[tuple[int, int]]:
+    """Serial and wr_id of what is on a queue, then of its completions; the newest first."""
+    if not exists(session.world, thing):
+        return
+    if is_send:
         sq = session.world.find(thing, QueuePair).sq
-        early = [n for n, wr in enumerate(sq.early, sq.posted) if wr.wr_id == wr_id]
-        kept = [serial for serial, wqe in sq.wqes.items() if wqe.wr.wr_id == wr_id]
-        for serial in (early + kept or _unpolled(session, thing, wr_id, is_send=True))[-1:]:
-            return Subject(Sort.SEND, thing, serial, wr_id)
-    for record in reversed(
-        log.about(Kind.WQE_COMPLETED, thing)
-    ):  # its post is no longer in the log
-        if send_wqe_of(record).wr.wr_id == wr_id:
-            return Subject(Sort.SEND, thing, send_wqe_of(record).serial, wr_id)
-    return Subject(Sort.SEND, thing, -1, wr_id)
+        yield from reversed([(serial, wqe.wr.wr_id) for serial, wqe in sq.wqes.items()])
+        yield from reversed([(n, wr.wr_id) for n, wr in enumerate(sq.early, sq.posted)])
+    else:
+        queue = (session.world.find(thing, SharedReceiveQueue) if thing.noun is Noun.SRQ
+                 else session.world.find(thing, QueuePair).rq)  # fmt: skip
+        yield from ((wqe.serial, wqe.wr.wr_id) for wqe in reversed(queue.wqes))
+    waiting = unpolled(session, thing, is_send=is_send)
+    yield from ((cqe.serial, cqe.wr_id) for cqe in reversed(waiting))
 
 
-def _unpolled(session: Session, thing: Thing, wr_id: int, *, is_send: bool) -> list[int]:
-    """The serials of work with this wr_id whose completions no poll has returned."""
-    found = unpolled(session, thing, is_send=is_send)
-    return [cqe.serial for cqe in found if cqe.wr_id == wr_id]
+def _ended(log: Log, thing: Thing, *, is_send: bool) -> Iterator[tuple[int, int]]:
+    """Serial and wr_id of what ended, the newest first: its post may be no longer in the log."""
+    if is_send:
+        ends = map(rec.send_wqe_of, reversed(log.about(Kind.WQE_COMPLETED, thing)))
+        yield from ((wqe.serial, wqe.wr.wr_id) for wqe in ends)
+    else:
+        cqes = map(rec.cqe_of, reversed(log.of(Kind.CQE_ADDED, thing.node)))
+        works = (subject_of_cqe(thing.node, cqe) for cqe in cqes if not cqe.is_send)
+        yield from ((work.serial, work.wr_id) for work in works if work.thing == thing)
 
 
-def newest_receive(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject:
-    """The newest receive of a queue pair, or of an SRQ, with this wr_id."""
-    for record in reversed(log.about(post_kind(thing), thing)):
-        if recv_wqe_of(record).wr.wr_id == wr_id:
-            return Subject(Sort.RECV, thing, recv_wqe_of(record).serial, wr_id)
-    if exists(session.world, thing):
-        world = session.world
-        waiting = (world.find(thing, SharedReceiveQueue).wqes if thing.noun is Noun.SRQ
-                   else world.find(thing, QueuePair).rq.wqes)  # fmt: skip
-        kept = [wqe.serial for wqe in waiting if wqe.wr.wr_id == wr_id]
-        for serial in (kept or _unpolled(session, thing, wr_id, is_send=False))[-1:]:
-            return Subject(Sort.RECV, thing, serial, wr_id)
-    for record in reversed(log.of(Kind.CQE_ADDED, thing.node)):  # its post is no longer in the log
-        cqe = cqe_of(record)
-        queue = (Noun.SRQ, cqe.srq) if cqe.srq else (Noun.QP, cqe.qp_num)
-        if not cqe.is_send and cqe.wr_id == wr_id and queue == (thing.noun, thing.number):
-            return Subject(Sort.RECV, thing, cqe.serial, wr_id)
-    return Subject(Sort.RECV, thing, -1, wr_id)
+def renewed(session: Session, subject: Subject, log: Log, since: int = -1) -> Subject:
+    """Newest post of the same work request; on a queue created again, if that has its name.
 
-
-def renewed(session: Session, subject: Subject, log: Log) -> Subject:
-    """Newest post of the same work request; on a queue created again, if that has its name."""
+    since: what was posted on its queue up to that event with its wr_id is another request.
+    """
     name = session.names.of(subject.thing)
-    subject = replace(subject, thing=session.names.find(name) or subject.thing)
-    find = {Sort.SEND: newest_send, Sort.RECV: newest_receive}.get(subject.sort)
-    if find is None:
-        return replace(subject)
-    return find(session, log, subject.thing, subject.wr_id)
+    own = replace(subject, thing=session.names.find(name) or subject.thing)
+    if own.sort not in (Sort.SEND, Sort.RECV):
+        return own
+    newest = _newest(own.sort, session, log, own.thing, own.wr_id)
+    kind = post_kind(own.thing, is_send=own.sort is Sort.SEND)
+    is_old = (log.event_of(kind, newest.thing, newest.serial) or 0) <= since
+    return own if is_old and own.thing == subject.thing and own.serial >= 0 else newest

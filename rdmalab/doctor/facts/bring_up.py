@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rdmalab.doctor.case import Case, QueuePair
+from rdmalab.doctor.case import Call, Case, QueuePair
 from rdmalab.doctor.evidence.finding import Evidence, fact
 from rdmalab.hca.psn import diff
 from rdmalab.spec.records import Kind, attr_mask_of, event_of
-from rdmalab.spec.states import Attr, QPState
+from rdmalab.spec.states import BRING_UP, Attr, QPState
 
 
 class Ends(NamedTuple):
@@ -40,7 +40,8 @@ def unequal(case: Case, both: Ends, given: Sequence[tuple[Attr, str]]) -> list[E
     at = [set_at(case, qp, attr) for qp, (attr, _) in pairs]
     last = max((event for event in at if event is not None), default=None)
     text = " is not ".join(f"{value} of {case.qp_name(qp)}" for qp, (_, value) in pairs)
-    own = [fact(f"{case.qp_name(qp)} was given {value}", event)
+    text += f", set {line}" if (line := case.log.line_of(last)) else ""
+    own = [fact(f"{case.qp_name(qp)} was given {value} {case.log.line_of(event)}".rstrip(), event)
            for (qp, (_, value)), event in zip(pairs, at, strict=True) if event != last]  # fmt: skip
     return [fact(text, last), *own]
 
@@ -69,3 +70,23 @@ def stays_unanswered(case: Case) -> bool:
     send = case.send
     waits = send is not None and send.on_queue and send.begun
     return send is not None and (send.retries_exhausted or (waits and not case.will_succeed))
+
+
+def stopped(case: Case, qp: QueuePair) -> list[Call]:
+    """The first move that was refused since a queue pair stands below RTS, or in SQD; [] if none.
+
+    In SQD only a move to RTS counts.
+    """
+    if qp.state not in (*BRING_UP[:-1], QPState.SQD):
+        return []
+    moves = case.log.about(Kind.STATE_CHANGED, qp.thing)
+    since = event_of(moves[-1]) if moves else -1
+    found = (call for call in case.log.refused() if call.verb == "modify_qp"
+             and call.thing == (qp.node, qp.number) and call.event > since)  # fmt: skip
+    up = [call for call in found if qp.state is not QPState.SQD or _asks_for_rts(call)]
+    return up[:1]
+
+
+def _asks_for_rts(call: Call) -> bool:
+    attr = call.invocation.arguments.get("attr") if call.invocation is not None else None
+    return isinstance(attr, dict) and attr.get("qp_state") == QPState.RTS

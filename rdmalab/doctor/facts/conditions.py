@@ -133,7 +133,7 @@ def _source(case: Case, work: Subject) -> Subject:
     if receive is None or receive.wqe is None:
         return work
     number = 0 if work.thing.noun is Noun.SRQ else work.thing.number
-    came = taking(case.world, case.log, work.thing.node, number, receive.wqe)
+    came = taking(case.log, work.thing.node, number, receive.wqe)
     return came.subject if came is not None else work
 
 

@@ -107,6 +107,11 @@ def by_fault(row: PacketRow) -> bool:
     return lost or (row.fate is Fate.DROPPED and row.reason.startswith(_HARMED))
 
 
+def fate_of(row: PacketRow) -> str:
+    """`SEND_ONLY psn=0 from A is lost: fault 1: drop`."""
+    return f"{row.label} psn={row.psn} from {row.source} is {row.fate_text}"
+
+
 def faults_of(case: Case, rows: Iterable[PacketRow]) -> list[int]:
     """The numbers of the faults that took them: `fault 3: drop A->B`; harm is not signed."""
     found: list[int] = []
@@ -124,13 +129,8 @@ def last_try(case: Case) -> list[PacketRow]:
     send = case.send
     if send is None or not send.transmissions:
         return []
-    rows, back = send.transmissions, _last_back(case)
-    return [row for row in rows if row.event >= back] or rows[-1:]
-
-
-def _last_back(case: Case) -> int:
-    found = case.log.about(Kind.WENT_BACK, case.subject.thing)
-    return rec.event_of(found[-1]) if found else -1
+    rows, back = send.transmissions, case.log.last(Kind.WENT_BACK, case.subject.thing)
+    return [row for row in rows if back is None or row.event >= back] or rows[-1:]
 
 
 def answers(case: Case) -> list[PacketRow]:
@@ -174,6 +174,6 @@ def _is_from(packet: Packet, case: Case) -> bool:
 def _does(case: Case, peer: QueuePair, event: int) -> bool:
     """Whether something was done in this event, not only received."""
     return any(
-        rec.kind_of(r) in _DONE and (rec.node_of(r), rec.object_of(r)) == (peer.node, peer.number)
+        rec.kind_of(r) in _DONE and rec.place_of(r) == (peer.node, peer.number)
         for r in case.log.within(event)
     )

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from rdmalab.doctor.case import Case, CompletionQueue, QueuePair, Send, SendWqe, Subject
 from rdmalab.doctor.evidence import posting_calls
 from rdmalab.grammar.trees import paths
+from rdmalab.hca.slots import frees
 from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import Kind, Record, cqe_of, event_of, send_wqe_of
 from rdmalab.spec.statuses import WCStatus
@@ -60,10 +61,12 @@ def posted(case: Case, qp: QueuePair, wqe: SendWqe) -> int | None:
 def unpolled(
     case: Case, qp: QueuePair, *, is_send: bool
 ) -> tuple[CompletionQueue | None, int, int]:
-    """The CQ of a queue, the count of its completions on it, and the index of the last one + 1."""
+    """The CQ of a queue, the count of completions on it that free its slots, and the index of the
+    last one + 1.
+    """
     cq = case.world.nodes[qp.node].cqs.items.get(qp.send_cq if is_send else qp.recv_cq)
     places = [place for place, cqe in enumerate(cq.cqes if cq is not None else (), 1)
-              if cqe.qp_num == qp.number and cqe.is_send is is_send]  # fmt: skip
+              if cqe.is_send is is_send and frees(qp, cqe)]  # fmt: skip
     return cq, len(places), places[-1] if places else 0
 
 

@@ -12,17 +12,10 @@ from rdmalab.hca.dma import Denied, MemoryUser, locate
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.objects import WINDOWS, MemoryRegion, key_of, region_number, window_number
 from rdmalab.hca.wr import RecvWR, SendWR
-from rdmalab.spec.access import Rereg
+from rdmalab.spec import records as rec
+from rdmalab.spec.access import Access, Rereg
 from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
-from rdmalab.spec.records import (
-    Kind,
-    bound_rkey_of,
-    event_of,
-    kind_of,
-    reason_of,
-    rereg_of,
-    void_rkey_of,
-)
+from rdmalab.spec.records import Kind
 from rdmalab.spec.work import PLACEMENT_RIGHTS, WORK, WROpcode
 from rdmalab.views import fmt, key_denials
 from rdmalab.views.key_denials import Denial
@@ -69,14 +62,22 @@ _TAKEN = {
 
 
 def changed(case: Case, denial: Denial) -> list[Evidence]:
-    """The newest rereg_mr that took from a region what the denial misses; [] if none did."""
+    """The newest rereg_mr that took from a region what the denial misses, else the reg_mr that did
+    not give the right; [] of other denials.
+    """
     opened = denial.opened(case.world.nodes[denial.node])
     if denial.why not in _TAKEN or not isinstance(opened, MemoryRegion):
         return []
     flag, text = _TAKEN[denial.why]
     calls = case.log.of(Kind.REREGISTERED, denial.node, opened.number)
-    events = [event_of(r) for r in calls if rereg_of(r) & flag and event_of(r) < case.ended]
-    return [fact(f"rereg_mr had {text}", event) for event in events[-1:]]
+    events = [
+        rec.event_of(r) for r in calls if rec.rereg_of(r) & flag and rec.event_of(r) < case.ended
+    ]
+    if events or denial.why is not Denied.RIGHTS:
+        return [fact(f"rereg_mr had {text}", event) for event in events[-1:]]
+    name, rights = case.name(Noun.MR, denial.node, opened.number), fmt.flags(opened.access, Access)
+    made = case.log.created(Thing(Noun.MR, denial.node, opened.number))
+    return [fact(f"{name} was registered with access={rights}", made)]
 
 
 def _past(case: Case, denial: Denial) -> str:
@@ -105,7 +106,7 @@ def _of_another(case: Case, denial: Denial) -> str:
 
 def _by_message(case: Case, invalid: InvalidWindow) -> str:
     """` of A.qp0.wr[4] at ev 28`: the message that invalidated a window; empty without one."""
-    came = [r for r in case.log.within(invalid.event) if kind_of(r) is Kind.PACKET_RECEIVED]
+    came = [r for r in case.log.within(invalid.event) if rec.kind_of(r) is Kind.PACKET_RECEIVED]
     sent = sent_as(case.log, came[0]) if came and "_INV" in invalid.why else None
     if sent is None:
         return ""
@@ -119,11 +120,11 @@ def former(case: Case, node: str, key: int, until: float | None = None) -> Gone 
     if key >> 8 >= WINDOWS or key in hca.lkeys or key in hca.rkeys:
         return None
     rereg = case.log.of(Kind.REREGISTERED, node, number)
-    versions = 1 + sum(bool(rereg_of(r) & Rereg.CHANGE_TRANSLATION) for r in rereg)
+    versions = 1 + sum(bool(rec.rereg_of(r) & Rereg.CHANGE_TRANSLATION) for r in rereg)
     if key not in [key_of(key >> 8, hca.host, version) for version in range(versions)]:
         return None
     thing = Thing(Noun.MR, node, number)
-    moved = [event_of(r) for r in rereg if rereg_of(r) & Rereg.CHANGE_TRANSLATION][-1:]
+    moved = [rec.event_of(r) for r in rereg if rec.rereg_of(r) & Rereg.CHANGE_TRANSLATION][-1:]
     destroyed = case.log.destroyed(thing)
     lost_at = moved if destroyed is None else [destroyed]
     # what was lost after the work had ended is not its reason
@@ -137,17 +138,14 @@ def invalidated(case: Case, node: str, key: int) -> InvalidWindow | None:
     if number < 1 or key in case.world.nodes[node].rkeys:
         return None
     thing = Thing(Noun.MW, node, number)
-    found = [r for r in case.log.about(Kind.WINDOW_INVALIDATED, thing) if void_rkey_of(r) == key]
-    found = [record for record in found if event_of(record) <= case.ended]
-    if found:
-        return InvalidWindow(thing, event_of(found[-1]), reason_of(found[-1]))
-    binds = case.log.about(Kind.WINDOW_BOUND, thing)
-    bound = [record for record in binds if event_of(record) <= case.ended][-1:]
+    voided, bound = ([r for r in case.log.about(kind, thing) if rec.event_of(r) <= case.ended]
+                     for kind in (Kind.WINDOW_INVALIDATED, Kind.WINDOW_BOUND))  # fmt: skip
+    for record in (r for r in reversed(voided) if rec.void_rkey_of(r) == key):
+        return InvalidWindow(thing, rec.event_of(record), rec.reason_of(record))
     if not bound or case.log.destroyed(thing) is not None:
         return None
-    return InvalidWindow(
-        thing, event_of(bound[0]), f"its bind made it {bound_rkey_of(bound[0]):#x}"
-    )
+    why = f"its bind made it {rec.bound_rkey_of(bound[-1]):#x}"
+    return InvalidWindow(thing, rec.event_of(bound[-1]), why)
 
 
 def _of_window(case: Case, node: str, key: int) -> str:

@@ -73,8 +73,7 @@ def early_waits(case: Case, thing: Thing) -> list[Early]:
         fresh = bool(earlier) and earlier[-1] > before.get(passed.piece, -1)
         if passed.begun == passed.event and not fresh:
             later = [event for event in arrivals if event > passed.event]
-            found.append(Early(thing, passed, max(earlier, default=None),
-                               min(later, default=None)))  # fmt: skip
+            found.append(Early(thing, passed, max(earlier, default=None), min(later, default=None)))
         before[passed.piece] = passed.event
     return found
 
@@ -87,7 +86,7 @@ def _passed(case: Case, thing: Thing) -> Iterator[Passed]:
     woken = [event_of(r) for r in case.log.about(Kind.PROGRAM_WOKEN, thing)]
     for record in case.log.about(Kind.PROGRAM_RAN, thing):
         line, begun = lines.get(line_number_of(record)), event_of(record)
-        if line is None or line.word != "wait" or not _is_flag(case, line.question):
+        if line is None or line.word != "wait" or not is_flag(case, line.question):
             continue
         if (piece := watched(case.session, line.question)) is None:
             continue
@@ -96,7 +95,7 @@ def _passed(case: Case, thing: Thing) -> Iterator[Passed]:
             yield Passed(line, piece, begun, over)
 
 
-def _is_flag(case: Case, question: Node | None) -> bool:
+def is_flag(case: Case, question: Node | None) -> bool:
     """Whether a condition looks at nothing but bytes: then they are compared with a constant."""
     steps = (path.steps for path in paths(question)) if question is not None else ()
     things = [case.names.find(f"{each[0]}.{each[1]}") for each in steps if len(each) > 1]

@@ -1,5 +1,6 @@
 """The cause of ERR or SQE: work of the queue pair, its peer, a modify_qp, an overrun CQ, events."""
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from rdmalab.spec.refusals import REFUSALS
 from rdmalab.spec.states import ERROR_STATES, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
+from rdmalab.views.fates import key_refusal
 
 
 @dataclass(slots=True)
@@ -46,10 +48,9 @@ def posted_in_error(case: Case, error_cause: ErrorCause) -> bool:
         return False
     if error_cause.state is QPState.SQE:
         return True
-    polls = (r for r in case.log.of(Kind.CQE_POLLED, case.node))
-    completions = (
-        rec.cqe_of(r) for r in polls if error_cause.event < rec.event_of(r) < work.posted
-    )
+    polls = case.log.of(Kind.CQE_POLLED, case.node)
+    span = range(error_cause.event + 1, work.posted)
+    completions = (rec.cqe_of(r) for r in polls if rec.event_of(r) in span)
     return case.qp is not None and any(c.qp_num == case.qp.number and c.status for c in completions)
 
 
@@ -78,20 +79,15 @@ def _overran(case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
     for record in records:
         if rec.kind_of(record) is Kind.CQ_OVERRUN and rec.node_of(record) == thing.node:
             cq = Thing(Noun.CQ, thing.node, rec.object_of(record))
-            return (
-                f"{case.names.of(cq)} was full: CQ overrun, all queue pairs that use it enter ERR",
-                cq,
-            )
+            why = "was full: CQ overrun, all queue pairs that use it enter ERR"
+            return f"{case.names.of(cq)} {why}", cq
     return None
 
 
 def _own_work(_case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
     """A send, or a receive, that failed otherwise than by the flush."""
-    for record in records:
-        if rec.node_of(record) != thing.node or rec.kind_of(record) not in (
-            Kind.WQE_COMPLETED,
-            Kind.CQE_ADDED,
-        ):
+    for record in (r for r in records if rec.node_of(r) == thing.node):
+        if rec.kind_of(record) not in (Kind.WQE_COMPLETED, Kind.CQE_ADDED):
             continue
         sent = rec.kind_of(record) is Kind.WQE_COMPLETED
         status = rec.status_of(record) if sent else rec.cqe_of(record).status
@@ -105,7 +101,7 @@ def _own_work(_case: Case, thing: Thing, records: list[Record]) -> _Reason | Non
 def _accident(_case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
     fatal = any(
         rec.kind_of(r) is Kind.ASYNC_RAISED and rec.async_event_of(r) is AsyncEvent.QP_FATAL
-        and (rec.node_of(r), rec.object_of(r)) == thing[1:]
+        and rec.place_of(r) == thing[1:]
         for r in records
     )  # fmt: skip
     return ("the adapter moved it to ERR and raised QP_FATAL",) if fatal else None
@@ -128,8 +124,18 @@ def _refused(case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
     if not fatal:
         return None
     record = fatal[-1]
-    what, why = fmt.packet_words(rec.packet_of(record)), fmt.reason(rec.reason_of(record))
+    what, reason = fmt.packet_words(rec.packet_of(record)), rec.reason_of(record)
+    exact = key_refusal(case.world, case.names, _number(case, record)) if reason == "rkey" else ""
+    why = exact or fmt.reason(reason)
     return (f"it refused {what} of its peer at event {rec.event_of(record)}: {why}",)
+
+
+def _number(case: Case, record: Record) -> int:
+    """The place of a record in the trace."""
+    trace, event = case.world.trace, rec.event_of(record)
+    places = range(trace.first, trace.latest + 1)
+    first = bisect_left(places, event, key=lambda place: rec.event_of(trace.records[place]))
+    return next(place for place in places[first:] if trace.records[place] == record)
 
 
 _EXPLAIN: tuple[Callable[[Case, Thing, list[Record]], _Reason | None], ...] = (

@@ -1,41 +1,38 @@
 """Threads that wait: for completions, for events, and the threads that were to provide these."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
 
-from rdmalab.command import Invocation, Noun, Ref, Thing
+from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, CompletionQueue, Program, QueuePair, Receive, Sort, Subject
 from rdmalab.doctor.evidence import components
 from rdmalab.doctor.evidence.finding import Evidence, fact
 from rdmalab.doctor.evidence.host_reads import watched
-from rdmalab.doctor.evidence.messages import Piece, meet
-from rdmalab.doctor.evidence.posting_calls import RECEIVING, SENDING
+from rdmalab.doctor.evidence.posting_calls import SENDING
 from rdmalab.doctor.evidence.work_of_queues import has_work_for, subject_of_cqe
+from rdmalab.doctor.facts.lines_to_run import is_to_post, is_to_write
 from rdmalab.doctor.moments.future import goes_on
 from rdmalab.grammar.program import Line
 from rdmalab.grammar.trees import render
 from rdmalab.hca import channels
-from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.wr import Cqe
 from rdmalab.spec import records as rec
-from rdmalab.spec.access import Access
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind
-from rdmalab.spec.work import WORK, Local
 from rdmalab.views import fmt
 from rdmalab.views.record_text import ARMS
 from rdmalab.world.programs import programs_of
-from rdmalab.world.relations import find_qp, peer_of
+from rdmalab.world.relations import peer_of
 
 _POSTS = (Kind.SEND_POSTED, Kind.RECV_POSTED, Kind.SRQ_POSTED)
 _WR_ID = re.compile(r"\bwr_id ?==? ?(\d+)")
 _COUNT = re.compile(r"\.total(?:\([^)]*\))? (?:==|>=) (\d+)")
-_OVER = (ProgramState.DONE, ProgramState.FAILED)
+OVER = (ProgramState.DONE, ProgramState.FAILED)
+"""States of a program that does not go on."""
 _MOST_TAKEN = 64  # of the newest completions
 _MOST_LINES = 16  # of a thread that repeats lines, the newest that it ran
 
@@ -66,30 +63,39 @@ class ThreadWait:
     @cached_property
     def lines(self) -> list[Line]:
         """The line it waits in; of one that polls at rest all lines that it repeats."""
-        return lines_of(self.case, self.program)
+        case, program = self.case, self.program
+        if program.state in (*OVER, ProgramState.WAITING) or not case.at_rest:
+            return [program.line]
+        ran = case.log.about(Kind.PROGRAM_RAN, program.thing)[-_MOST_LINES:]
+        numbers = {rec.line_number_of(each) for each in ran} | {program.line.number}
+        return [line for line in program.lines if line.number in numbers]
 
     @cached_property
     def things(self) -> list[Thing]:
         """All objects that these lines name, as far as they live."""
-        return things_of(self.case, self.program)
+        named = (components.things_of(self.case.session, line) for line in self.lines)
+        living = (thing for things in named for thing in things if thing.noun is not Noun.NODE)
+        return list(dict.fromkeys(living))
 
     @cached_property
     def cqs(self) -> list[Thing]:
         """The completion queues among them, or those of the channel that it waits on."""
-        return cqs_of(self.case, self.program)
+        channels = {thing[1:] for thing in self.things if thing.noun is Noun.CHANNEL}
+        every = (cq for hca in self.case.world.nodes.values() for cq in hca.cqs.items.values())
+        notified = [cq.thing for cq in every if (cq.node, cq.channel) in channels]
+        named = (thing for thing in self.things if thing.noun is Noun.CQ)
+        return list(dict.fromkeys([*named, *notified]))
+
+    def completes(self, qp: QueuePair) -> bool:
+        """Whether work of a queue pair completes on one of these queues."""
+        own = {(qp.node, qp.send_cq), (qp.node, qp.recv_cq)}
+        return any(cq[1:] in own for cq in self.cqs)
 
     @cached_property
     def qps(self) -> list[QueuePair]:
         """The queue pairs that complete on these queues, and those that its question names."""
-        numbers = {(cq.node, cq.number) for cq in self.cqs}
-        named = [find_qp(self.case.world, t.node, t.number)
-                 for t in self.things if t.noun is Noun.QP]  # fmt: skip
-        return [
-            qp
-            for hca in self.case.world.nodes.values()
-            for qp in hca.qps.items.values()
-            if qp in named or numbers & {(qp.node, qp.send_cq), (qp.node, qp.recv_cq)}
-        ]
+        every = (qp for hca in self.case.world.nodes.values() for qp in hca.qps.items.values())
+        return [qp for qp in every if qp.thing in self.things or self.completes(qp)]
 
     @cached_property
     def providers(self) -> list[Program]:
@@ -98,19 +104,14 @@ class ThreadWait:
                 if q is not None}  # fmt: skip
         piece = watched(self.case.session, self.program.line.question)
         others = [each for each in programs_of(self.case.world) if each is not self.program]
-        return [
-            other
-            for other in others
-            if other.thing in self.things
-            or is_to_post(self.case, other, ends)
-            or (piece is not None and _is_to_write(self.case, other, self.thing.node, piece))
-        ]
+        return [other for other in others if other.thing in self.things
+                or is_to_post(self.case, other, ends)
+                or (piece and is_to_write(self.case, other, self.thing.node, piece))]  # fmt: skip
 
     @cached_property
     def feeding(self) -> list[QueuePair]:
         """Those of the queue pairs that complete on one of these queues."""
-        places = {(cq.node, cq.number) for cq in self.cqs}
-        return [qp for qp in self.qps if places & {(qp.node, qp.send_cq), (qp.node, qp.recv_cq)}]
+        return [qp for qp in self.qps if self.completes(qp)]
 
     @cached_property
     def outstanding(self) -> list[QueuePair]:
@@ -167,8 +168,7 @@ class ThreadWait:
     @cached_property
     def _posted(self) -> list[rec.Record]:
         """The posts that were to complete on its queues."""
-        log, cqs = self.case.log, {(cq.node, cq.number) for cq in self.cqs}
-        found: list[rec.Record] = []
+        log, cqs, found = self.case.log, {cq[1:] for cq in self.cqs}, list[rec.Record]()
         for qp in self.feeding:
             found += log.about(_POSTS[0], qp.thing) if (qp.node, qp.send_cq) in cqs else []
             if (qp.node, qp.recv_cq) in cqs:
@@ -273,6 +273,12 @@ class ThreadWait:
         return fact(f"{self.name} {what} in line {line.number}: {line.text}", self.since())
 
 
+def waiting_on(case: Case, cq: Thing) -> list[ThreadWait]:
+    """The waits of all threads that look at a completion queue."""
+    every = (of_program(case, program) for program in programs_of(case.world))
+    return [waits for waits in every if waits is not None and cq in waits.cqs]
+
+
 def thread_wait(case: Case) -> ThreadWait | None:
     """Of the program that is asked about, if it will not go on without another call."""
     return of_program(case, case.program) if case.program is not None else None
@@ -280,83 +286,13 @@ def thread_wait(case: Case) -> ThreadWait | None:
 
 def of_program(case: Case, program: Program) -> ThreadWait | None:
     """The wait of any program; None where it does not wait, or goes on beside the case."""
-    over = program.state in _OVER or not case.log.rests(program.thing)
+    over = program.state in OVER or not case.log.rests(program.thing)
     return None if over else ThreadWait(case, program)
-
-
-def lines_of(case: Case, program: Program) -> list[Line]:
-    """The line it is in; of one that polls at rest all lines that it repeats."""
-    if program.state in (*_OVER, ProgramState.WAITING) or not case.at_rest:
-        return [program.line]
-    ran = case.log.about(Kind.PROGRAM_RAN, program.thing)[-_MOST_LINES:]
-    numbers = {rec.line_number_of(each) for each in ran} | {program.line.number}
-    return [line for line in program.lines if line.number in numbers]
-
-
-def things_of(case: Case, program: Program) -> list[Thing]:
-    """The objects that these lines name, as far as they live."""
-    found: dict[Thing, None] = {}
-    for line in lines_of(case, program):
-        things = components.things_of(case.session, line)
-        found |= dict.fromkeys(t for t in things if t.noun is not Noun.NODE)
-    return list(found)
-
-
-def cqs_of(case: Case, program: Program) -> list[Thing]:
-    """The completion queues that a thread looks at, by name or through a channel."""
-    things = things_of(case, program)
-    channels = {(t.node, t.number) for t in things if t.noun is Noun.CHANNEL}
-    found_ = [cq.thing for hca in case.world.nodes.values() for cq in hca.cqs.items.values()
-              if (cq.node, cq.channel) in channels]  # fmt: skip
-    return list(dict.fromkeys([*(t for t in things if t.noun is Noun.CQ), *found_]))
 
 
 def looked_at(case: Case) -> list[Thing]:
     """The completion queues that the program asked about waits for; none for other subjects."""
-    return cqs_of(case, case.program) if case.program is not None else []
-
-
-def is_to_post(case: Case, program: Program, ends: set[tuple[str, int]]) -> bool:
-    """Whether a thread that is not done has still to post on one of these queue pairs."""
-    for invocation in _still_to_run(program, *SENDING, *RECEIVING):
-        for value in invocation.arguments.values():
-            thing = case.names.find(str(value)) if isinstance(value, Ref) else None
-            if thing is not None and thing.noun is Noun.QP and (thing.node, thing.number) in ends:
-                return True
-    return False
-
-
-def _is_to_write(case: Case, program: Program, node: str, piece: Piece) -> bool:
-    """Whether a thread that is not done has still to write bytes of a node, or to let them come."""
-    calls = _still_to_run(program, *SENDING, *RECEIVING, "write", "fill")
-    for ref, length in (each for call in calls for each in _written_by(call)):
-        thing = case.names.find(f"{ref.node}.{ref.name}")
-        if thing is not None and (thing.node, thing.noun) == (node, Noun.MR):
-            mr, start = case.world.find(thing, MemoryRegion), ref.start or 0
-            stop = ref.stop or (start + length if length else mr.length)
-            if meet([piece], [(mr.addr + start, stop - start)]):
-                return True
-    return False
-
-
-def _written_by(call: Invocation) -> Iterator[tuple[Ref, int]]:
-    """The places that a call lets be written, each with the bytes of its SGEs; 0: not known."""
-    for wr in call.arguments.get("wr", [call.arguments]):
-        work = WORK.get(wr.get("opcode", -1))
-        local = [ref for ref in wr.get("sg") or [] if isinstance(ref, Ref)]
-        filled = local if work is None or work.local is Local.SCATTER else []
-        places = [wr.get("where")]
-        if work is not None and work.remote & (Access.REMOTE_WRITE | Access.REMOTE_ATOMIC):
-            places += [wr.get("remote"), wr.get("remote_addr")]
-        length = sum((ref.stop or 0) - (ref.start or 0) for ref in local)
-        yield from ((ref, length) for ref in (*filled, *places) if isinstance(ref, Ref))
-
-
-def _still_to_run(program: Program, *verbs: str) -> Iterator[Invocation]:
-    """The calls of these verbs in the lines that a thread has still to run."""
-    for line in program.lines[program.at :] if program.state is not ProgramState.DONE else ():
-        if line.invocation is not None and line.invocation.name in verbs:
-            yield line.invocation
+    return ThreadWait(case, case.program).cqs if case.program is not None else []
 
 
 RULE = "cq-event-none"
@@ -381,8 +317,7 @@ def event_waiter(case: Case) -> EventWaiter | None:
     cqs = channels.members(case.hca, found) if found is not None else []
     if case.call is not None:
         return EventWaiter(case.call.verb, channel, cqs, case.call.event)
-    waits = case.log.about(Kind.PROGRAM_WAITED, case.subject.thing)
-    since = rec.event_of(waits[-1]) if waits else None
+    since = case.log.last(Kind.PROGRAM_WAITED, case.subject.thing)
     return EventWaiter(case.names.of(case.subject.thing), channel, cqs, since)
 
 
@@ -391,12 +326,12 @@ def _channel(case: Case) -> Thing | None:
     if case.call is not None:
         return Thing(Noun.CHANNEL, *case.call.thing) if case.call.refusal == RULE else None
     program = case.program
-    if program is None or program.state in (ProgramState.DONE, ProgramState.FAILED):
+    if program is None or program.state in OVER:
         return None
     if program.state is ProgramState.WAITING:
         wants = program.wants
         return wants[1] if wants is not None and wants[0] == RULE else None
-    things = things_of(case, program) if case.at_rest else []
+    things = ThreadWait(case, program).things if case.at_rest else []
     return next((thing for thing in things if thing.noun is Noun.CHANNEL), None)
 
 
@@ -445,8 +380,7 @@ def _key(cqe: Cqe) -> tuple[int, int, bool, int]:
 
 def armed(case: Case, cq: CompletionQueue) -> int | None:
     """The event in which it was armed last."""
-    found = case.log.about(Kind.CQ_ARMED, cq.thing)
-    return rec.event_of(found[-1]) if found else None
+    return case.log.last(Kind.CQ_ARMED, cq.thing)
 
 
 def polled_since(case: Case, cq: CompletionQueue, event: int) -> bool:
@@ -460,13 +394,10 @@ def armed_words(case: Case, cq: CompletionQueue) -> Evidence:
     name, event = case.names.of(cq.thing), armed(case, cq)
     if event is None:
         begins = case.log.begins
-        return fact(
-            f"{name} was not armed since event {begins}" if begins else f"{name} was never armed"
-        )
+        return fact(f"{name} was {f'not armed since event {begins}' if begins else 'never armed'}")
     if cq.armed is not Arm.NONE:
         return fact(f"{name} was armed for {ARMS[cq.armed]}", event)
-    raised = case.log.about(Kind.CQ_EVENT_RAISED, cq.thing)
-    spent = rec.event_of(raised[-1]) if raised else event
+    spent = case.log.last(Kind.CQ_EVENT_RAISED, cq.thing) or event
     return fact(f"{name} was armed at event {event}; the event it raised disarmed it", spent)
 
 
@@ -475,11 +406,8 @@ def unread_events(case: Case) -> list[Evidence]:
     unread = case.hca.async_events
     if not unread:
         return []
-    raised = case.log.of(Kind.ASYNC_RAISED, case.node)
-    oldest = unread[0][0]
-    at = next(
-        (rec.event_of(r) for r in raised[-len(unread) :] if rec.async_event_of(r) is oldest), None
-    )
+    raised, oldest = case.log.of(Kind.ASYNC_RAISED, case.node)[-len(unread) :], unread[0][0]
+    at = next((rec.event_of(r) for r in raised if rec.async_event_of(r) is oldest), None)
     many = f"{len(unread)} asynchronous events of {case.node} are"
     many = many if len(unread) > 1 else f"1 asynchronous event of {case.node} is"
     return [fact(f"{many} unread, the oldest {oldest.name}", at)]

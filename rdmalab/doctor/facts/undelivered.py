@@ -7,13 +7,12 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, CompletionQueue, QueuePair, SendWqe, Sort, Subject
 from rdmalab.doctor.evidence.host_reads import watched
-from rdmalab.doctor.evidence.messages import is_request, posted_as, sender_of
+from rdmalab.doctor.evidence.messages import is_request, sender_of, sent_as
 from rdmalab.doctor.facts.receivers import addressee
-from rdmalab.doctor.facts.thread_waits import cqs_of, looked_at
+from rdmalab.doctor.facts.thread_waits import OVER, ThreadWait, looked_at
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.spec import records as rec
 from rdmalab.spec.access import Access
-from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, Record, event_of, send_wqe_of, status_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
@@ -32,25 +31,18 @@ def undelivered_sends(case: Case, qp: QueuePair) -> list[Subject]:
     in_use = qp.resp.recv is not None  # of its message the beginning has come
     since = rec.event_of(taken[-1]) if taken and not in_use else -1
     if not qp.transport.acknowledged:  # what came since does not make good what was lost before
-        since = min(since, _waits_since(case))
+        posted = case.receive.posted if case.receive is not None else None
+        since = min(since, -1 if posted is None else posted)
     found: dict[Subject, None] = {}
     missed = list(takewhile(lambda record: rec.event_of(record) >= since, _missed(case, qp)))
     for record in missed if qp.transport.acknowledged else reversed(missed):
         if len(found) == MOST:
             break
         sender = sender_of(case.world, record)
-        if sender is None or not _may_be_for(case, qp, record, sender):
-            continue
-        wqe = posted_as(case.log, sender, record)
-        if wqe is not None:
-            found[Subject.of_send(sender, wqe)] = None
+        own = sender is not None and _may_be_for(case, qp, record, sender)
+        if own and (sent := sent_as(case.log, record)) is not None:
+            found[Subject.of_send(*sent)] = None
     return list(found)
-
-
-def _waits_since(case: Case) -> int:
-    """The event in which the receive that is asked about was posted."""
-    posted = case.receive.posted if case.receive is not None else None
-    return posted if posted is not None else -1
 
 
 def _missed(case: Case, qp: QueuePair) -> Iterator[Record]:
@@ -93,7 +85,7 @@ def for_bytes(case: Case) -> list[Subject]:
     found: list[Subject] = []
     for kind, names in ((Kind.SEND_POSTED, _sinks), (Kind.SEND_POSTED, _writes),
                         (Kind.RECV_POSTED, _names)):  # fmt: skip
-        newest = (record for record in reversed(case.log.of(kind)))
+        newest = reversed(case.log.of(kind))
         here = (r for r in newest if (rec.node_of(r) == node) is (names is not _writes))
         found += [_posted(kind, r) for r in islice((r for r in here if names(r, mr, span)), MOST)]
     return found
@@ -101,7 +93,7 @@ def for_bytes(case: Case) -> list[Subject]:
 
 def _posted(kind: Kind, record: Record) -> Subject:
     sort = Sort.SEND if kind is Kind.SEND_POSTED else Sort.RECV
-    thing = Thing(Noun.QP, rec.node_of(record), rec.object_of(record))
+    thing = Thing(Noun.QP, *rec.place_of(record))
     return Subject(sort, thing, rec.wqe_of(record).serial, rec.wqe_of(record).wr.wr_id)
 
 
@@ -117,9 +109,8 @@ def _writes(record: Record, mr: MemoryRegion, span: range) -> bool:
 
 def _sinks(record: Record, mr: MemoryRegion, span: range) -> bool:
     """Whether a READ or an atomic brings its answer there."""
-    return WORK[rec.send_wqe_of(record).wr.opcode].local is Local.SCATTER and _names(
-        record, mr, span
-    )
+    filled = WORK[rec.send_wqe_of(record).wr.opcode].local is Local.SCATTER
+    return filled and _names(record, mr, span)
 
 
 def _names(record: Record, mr: MemoryRegion, span: range) -> bool:
@@ -163,24 +154,20 @@ def waiters(case: Case) -> list[QueuePair]:
     if case.receive is not None:
         return waiting_qps(case)
     program = case.program
-    if program is None or program.state in (ProgramState.DONE, ProgramState.FAILED):
+    if program is None or program.state in OVER:
         return []
     if watched(case.session, program.line.question) is not None:
         return []  # it waits for bytes
-    return [
-        qp
-        for thing in looked_at(case)
-        for qp in case.world.nodes[thing.node].qps.items.values()
-        if qp.recv_cq == thing.number and not case.world.find(thing, CompletionQueue).cqes
-    ]
+    cqs = [case.world.find(thing, CompletionQueue) for thing in looked_at(case)]
+    return [qp for cq in cqs if not cq.cqes for qp in case.world.nodes[cq.node].qps.items.values()
+            if qp.recv_cq == cq.number]  # fmt: skip
 
 
 def watcher(case: Case, qp: QueuePair) -> str:
     """The program that waits for a completion of its receives, in words; empty if none does."""
     thing = Thing(Noun.CQ, qp.node, qp.recv_cq)
     for program in programs_of(case.world):
-        over = program.state in (ProgramState.DONE, ProgramState.FAILED)
-        if not over and thing in cqs_of(case, program):
+        if program.state not in OVER and thing in ThreadWait(case, program).cqs:
             return case.name(Noun.PROGRAM, program.node, program.number)
     cq = case.world.nodes[qp.node].cqs.items.get(qp.recv_cq)
     armed = cq is not None and cq.armed

@@ -106,7 +106,7 @@ def message_again(
     after_reset: the receives of the queue pair were lost by a reset before.
     """
     if qp.state is QPState.ERR and not after_reset:
-        return [commands.room(case, qp, 0)]  # it is flushed at once
+        return commands.rooms(case, qp, 0)  # it is flushed at once
     sender = sender_of(case, qp, cqe)
     sent = last_sent(case, sender, qp) if sender is not None else None
     if sender is None or sent is None:
@@ -115,7 +115,7 @@ def message_again(
     if qp.transport.connected:
         return commands.again(case, sender, sent, after_reset=after_reset, **changed)
     length = sum(sge.length for sge in sent.sg)
-    rooms = [] if qp.source.wqes and not after_reset else [commands.room(case, qp, length)]
+    rooms = [] if qp.source.wqes and not after_reset else commands.rooms(case, qp, length)
     name = case.qp_name(qp)
     return [*rooms, commands.post_send(case, sender, sent, remote_qpn=name, **changed)]
 

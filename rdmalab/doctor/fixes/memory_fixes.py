@@ -6,9 +6,10 @@ A mend is lines to be carried out first and, in words, the list or the place to 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from rdmalab.command import Invocation, New, Noun, Ref
+from rdmalab.command import CallArguments, Invocation, New, Noun, Ref
 from rdmalab.doctor.case import Case, QueuePair
 from rdmalab.doctor.evidence.finding import Fix
+from rdmalab.doctor.evidence.messages import Piece
 from rdmalab.grammar.format import render
 from rdmalab.hca.device import Hca
 from rdmalab.hca.dma import Denied, MemoryUser
@@ -70,9 +71,22 @@ def ready_to_send(case: Case, qp: QueuePair, ours: commands.Attributes | None = 
         return [f"modify_qp {case.qp_name(qp)} state=RTS cur_qp_state=SQE"]
     peer = peer_of(case.world, qp)
     well = all(q is None or q.state is QPState.RTS for q in (qp, peer))
-    return (
-        [] if well and not ours and not theirs else commands.bring_up_again(case, qp, ours, theirs)
-    )
+    same = well and not ours and not theirs
+    return [] if same else commands.bring_up_again(case, qp, ours, theirs)
+
+
+def sent_when_ready(
+    case: Case, qp: QueuePair, wr: SendWR, ours: commands.Attributes | None = None,
+    theirs: commands.Attributes | None = None, **changed: object,
+) -> list[str]:  # fmt: skip
+    """The lines after which a QP sends again, and the request once more, changed or not."""
+    ready = ready_to_send(case, qp, ours, theirs)
+    return ready + commands.again(case, qp, wr, after_reset=True, **changed)
+
+
+def at(place: str) -> CallArguments:
+    """The changes of a request that names this place of the peer instead of an address and key."""
+    return {"remote": place, "remote_addr": None, "rkey": None}
 
 
 def a_message(case: Case, qp: QueuePair, length: int) -> list[str]:
@@ -92,8 +106,7 @@ def posted_with(
     if correction is None:
         return None
     if isinstance(wr, SendWR):
-        again = commands.again(case, qp, wr, after_reset=True, sg=correction.sg)
-        return Fix([*correction.lines, *ready_to_send(case, qp), *again])
+        return Fix([*correction.lines, *sent_when_ready(case, qp, wr, sg=correction.sg)])
     came, peer = case.message, case.peer
     sender = find_qp(case.world, *came.thing[1:]) if came is not None else None
     message = a_message(case, peer, correction.length) if peer is not None else []
@@ -115,21 +128,16 @@ def corrected(
     for index, sge in enumerate(listed(wr)):
         if not sge.length:
             continue
-        correction = _element(case, user, sge, wrong.get(index), hca)
+        correction: MemoryFix | None
+        correction = MemoryFix([], commands.sge_words(case, hca.node, sge), sge.length)
+        if (denial := wrong.get(index)) is not None:
+            correction = _BY_TEST[denial.why](case, user, sge, denial)
         if correction is None:
             return None
         lines += [line for line in correction.lines if line not in lines]
         pieces.append(correction.sg)
         length += correction.length
     return MemoryFix(lines, ",".join(pieces), length)
-
-
-def _element(
-    case: Case, user: MemoryUser, sge: SGE, denial: Denial | None, hca: Hca
-) -> MemoryFix | None:
-    if denial is None:
-        return MemoryFix([], commands.sge_words(case, hca.node, sge), sge.length)
-    return _BY_TEST[denial.why](case, user, sge, denial)
 
 
 def _unlock(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryFix | None:
@@ -155,15 +163,21 @@ def _find(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryFix |
 
 def _register(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryFix | None:
     """Register these very bytes; or take others, where they are no memory of the program."""
-    hca, pd = case.world.nodes[denial.node], case.name(Noun.PD, denial.node, user.pd)
+    hca = case.world.nodes[denial.node]
     if hca.memory.is_mapped(sge.addr, sge.length):
-        name = commands.free_name(case, Noun.MR, denial.node)
-        access = fmt.flags(denial.rights | Access.LOCAL_WRITE, Access)
-        line = f"reg_mr {name} pd={pd} addr={sge.addr:#x} length={sge.length} access={access}"
+        rights = denial.rights | Access.LOCAL_WRITE
+        name, line = registration(case, hca.node, user.pd, (sge.addr, sge.length), rights)
         return MemoryFix([line], f"{name}[0:{sge.length}]", sge.length)
     mr = commands.region(case, hca.node, user.pd, sge.length, denial.rights)
     piece = None if mr is None else _piece(case, hca.node, mr, 0, sge.length)
     return None if piece is None else MemoryFix([], piece, sge.length)
+
+
+def registration(case: Case, node: str, pd: int, there: Piece, rights: int) -> tuple[str, str]:
+    """A free name of a region, and the line that registers these bytes under it."""
+    name, (addr, length) = commands.free_name(case, Noun.MR, node), there
+    given = f"pd={case.name(Noun.PD, node, pd)} addr={addr:#x} length={length}"
+    return name, f"reg_mr {name} {given} access={fmt.flags(rights, Access)}"
 
 
 def _shorten(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryFix | None:
@@ -265,9 +279,8 @@ def first_bytes(case: Case, wr: SendWR, length: int) -> str:
     for sge in listed(wr):
         if length <= 0:
             break
-        pieces.append(
-            commands.sge_words(case, case.node, SGE(sge.addr, min(sge.length, length), sge.lkey))
-        )
+        cut = SGE(sge.addr, min(sge.length, length), sge.lkey)
+        pieces.append(commands.sge_words(case, case.node, cut))
         length -= sge.length
     return ",".join(pieces)
 
@@ -279,12 +292,8 @@ def registered_again(case: Case, peer: QueuePair, denial: Denial) -> MemoryFix |
         rights |= Access.LOCAL_WRITE
     mr = commands.region(case, peer.node, peer.pd, denial.length, rights)
     if hca.memory.is_mapped(denial.addr, denial.length):
-        name = commands.free_name(case, Noun.MR, peer.node)
-        pd = case.name(Noun.PD, peer.node, peer.pd)
-        line = (
-            f"reg_mr {name} pd={pd} addr={denial.addr:#x} length={denial.length} "
-            f"access={fmt.flags(rights, Access)}"
-        )
+        there = denial.addr, denial.length
+        name, line = registration(case, peer.node, peer.pd, there, rights)
         return MemoryFix([line], f"{name}[0]", denial.length)
     return None if mr is None else _at(case, hca, mr, mr.iova, denial, [])
 

@@ -1,6 +1,6 @@
 """Longer fixes: a reconnection with the work that was lost, the rest of a bring-up, an order."""
 
-from rdmalab.command import Noun, Thing
+from rdmalab.command import CallArguments, Noun, Thing
 from rdmalab.doctor.case import Case, QueuePair
 from rdmalab.doctor.evidence.finding import Fix
 from rdmalab.doctor.evidence.log import Log
@@ -10,7 +10,7 @@ from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.repair import commands
 from rdmalab.repair.commands import Attributes
 from rdmalab.spec.records import Kind, event_of, packet_of, send_wqe_of, status_of
-from rdmalab.spec.states import QPState
+from rdmalab.spec.states import BRING_UP_MOVES, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode
 from rdmalab.wire.packet import Packet
@@ -45,8 +45,38 @@ def reconnected(
     if peer is not None:
         lines += restock(case, peer)
     if peer is not None and commands.needs_receive(wr) and not _is_met(case, peer):
-        lines.append(commands.room(case, peer, sum(sge.length for sge in wr.sg)))
+        lines += commands.rooms(case, peer, sum(sge.length for sge in wr.sg))
     return [*lines, commands.post_send(case, qp, wr)]
+
+
+def reconnected_to(
+    case: Case, qp: QueuePair, peer: QueuePair, wr: SendWR,
+    ours: Attributes | None = None, theirs: Attributes | None = None,
+) -> list[str]:  # fmt: skip
+    """These two reset and connected with each other, then the message, with a receive for it."""
+    lines = commands.reconnect(case, qp, peer, ours, theirs)
+    return lines + commands.again(case, qp, wr, peer, after_reset=True)
+
+
+def through_new_handle(
+    case: Case, qp: QueuePair, wr: SendWR, node: str, to: QueuePair | None = None
+) -> list[str]:
+    """An address handle that leads to a node, and the datagram once more through it.
+
+    to: the queue pair that is to take it; None: the one that it names.
+    """
+    name, pd = commands.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
+    target: CallArguments = {"remote_qpn": case.qp_name(to)} if to is not None else {}
+    again = commands.again(case, qp, wr, to, **target, ah=name)
+    return [f"create_ah {name} pd={pd} to={node}", *again]
+
+
+def rejoined(case: Case, qp: QueuePair, other: QueuePair, wr: SendWR) -> list[str]:
+    """One end alone reset and brought up with the PSNs of the other end, then the message."""
+    psns = {"sq_psn": str(other.resp.psn), "rq_psn": str(other.sq.next_psn)}
+    moves = [commands.move(case, qp, now, to, psns) for now, to in BRING_UP_MOVES]
+    reset = f"modify_qp {case.qp_name(qp)} state=RESET"
+    return [reset, *moves, *restock(case, qp), commands.post_send(case, qp, wr)]
 
 
 def _is_met(case: Case, peer: QueuePair) -> bool:
@@ -70,7 +100,7 @@ def sends_taken(case: Case) -> list[SendWR]:
     qp = case.qp
     if case.send is None or qp is None:
         return []
-    born = max(case.log.entered(qp.thing, QPState.RESET), default=-1)
+    born = case.log.born(qp.thing)
     found = [send_wqe_of(r) for r in case.log.about(Kind.WQE_COMPLETED, qp.thing)
              if event_of(r) > born and status_of(r) == WCStatus.WR_FLUSH_ERR]  # fmt: skip
     found += [wqe for serial, wqe in qp.sq.wqes.items() if serial >= qp.comp.serial]

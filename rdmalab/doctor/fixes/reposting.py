@@ -5,31 +5,28 @@ from collections.abc import Callable, Iterable
 from rdmalab.command import CallArguments, Invocation, Noun
 from rdmalab.doctor.case import Case, Message, QueuePair, RecvWqe
 from rdmalab.doctor.evidence import posting_calls
-from rdmalab.doctor.evidence.messages import arrived
+from rdmalab.doctor.evidence.messages import arrived_with
 from rdmalab.doctor.evidence.posting_calls import Attempt, Batch, Building
 from rdmalab.doctor.facts.full_queues import Backlog
 from rdmalab.doctor.fixes.refused_calls import with_flags
 from rdmalab.grammar.format import render
 from rdmalab.hca.wr import SendWR
 from rdmalab.repair import commands
-from rdmalab.spec.records import Kind, event_of, kind_of, node_of, object_of, packet_of, recv_wqe_of
+from rdmalab.spec.records import Kind, event_of, kind_of, packet_of, place_of, recv_wqe_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags
 from rdmalab.wire.packet import Packet
-from rdmalab.world.relations import peer_of
+from rdmalab.world.relations import find_qp, peer_of
 
 
 def receive_of(case: Case, message: Message) -> tuple[QueuePair, RecvWqe] | None:
     """The receive that a message took, and whose it is."""
     for record in reversed(case.log.of(Kind.RECV_TAKEN)):
-        node, number = node_of(record), object_of(record)
         if event_of(record) <= message.posted:
             break
-        if not _may_be(case, message, event_of(record)):
-            continue
-        found = arrived(case.world, case.log, event_of(record), node, number)
-        qp = case.world.nodes[node].qps.items.get(number)
-        if found is not None and found.subject == message.subject and qp is not None:
+        came = arrived_with(case.log, record) if _may_be(case, message, event_of(record)) else None
+        qp = find_qp(case.world, *place_of(record))
+        if came is not None and came.subject == message.subject and qp is not None:
             return qp, recv_wqe_of(record)
     return None
 
@@ -93,7 +90,7 @@ def _rooms(case: Case, qp: QueuePair, wrs: Iterable[SendWR], *, after_reset: boo
         return []
     waiting = 0 if after_reset and not peer.shares_receives else len(peer.source.wqes)
     wanting = [wr for wr in wrs if commands.needs_receive(wr)]
-    return [commands.room(case, peer, sum(sge.length for sge in wr.sg)) for wr in wanting[waiting:]]
+    return commands.rooms(case, peer, *(sum(s.length for s in wr.sg) for wr in wanting[waiting:]))
 
 
 def after_polling(case: Case, found: Backlog) -> list[str]:

@@ -1,19 +1,14 @@
 """The outcome of a thing without another call: seen on a branch that is undone."""
 
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.evidence.components import (
-    Component,
-    component_of,
-    everything,
-    leave_out_others,
-    pass_idle_polls,
-    planned,
-)
+from rdmalab.doctor.evidence import components
+from rdmalab.doctor.evidence.components import Component
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.subject import Sort, Subject
@@ -69,7 +64,7 @@ def undone_trial(session: Session) -> Iterator[None]:
 def look_ahead(
     session: Session, subject: Subject, within_ns: int = LONG_WAIT_NS, log: Log | None = None
 ) -> Future:
-    """Let time go on until the subject is settled, nothing more happens, or `patience_ns` is over.
+    """Let time go on until the subject is settled, nothing more happens, or `within_ns` are over.
 
     log: of what has happened so far; one consultation looks ahead once a subject.
     """
@@ -85,32 +80,53 @@ _seen: "WeakKeyDictionary[Log, dict[tuple[Subject, int, int], Future]]" = WeakKe
 
 
 def _look_ahead(session: Session, subject: Subject, within_ns: int, log: Log) -> Future:
-    history, world = session.history, session.world
+    world = session.world
     if log.rests(subject.thing):  # threads that come back to their lines never find anything
-        found = outcome_of(session, subject, log)
-        settled, end_ns = found.kind is not Status.PENDING, end_ns_of(found, log)
-        end_ns = world.now_ns if end_ns is None else end_ns
-        return Future(found, world.event, end_ns, settled, idle=True, repeats=False)
+        return _future(world, outcome_of(session, subject, log), log, idle=True, repeats=False)
     with undone_trial(session):
         component = log.component_of(subject.thing)
-        leave_out_others(world, component)
-        limit_ns, left, slice_events = world.now_ns + within_ns, MOST_EVENTS, _FIRST_LOOK
-        while True:
-            wanted, retries = min(slice_events, left), _retries(session, subject)
-            first = world.trace.latest + 1
-            done = history.run(wanted, limit_ns)
-            left, slice_events = left - done, 4 * slice_events
+        components.leave_out_others(world, component)
+        first, retries, repeats = world.trace.latest + 1, _retries(session, subject), False
+        for more in _slices(session, component, within_ns):
             now = Log(session, log)
             found = outcome_of(session, subject, now)
-            settled = found.kind is not Status.PENDING
             same = retries is not None and retries == _retries(session, subject)
+            settled = found.kind is not Status.PENDING
             repeats = same and not settled and _went_back(session, subject.thing, first)
-            if not settled and done == wanted and pass_idle_polls(session, component):
-                slice_events = _FIRST_LOOK
-            if settled or done < wanted or not left or (repeats and _is_alone(world, component)):
-                idle, end_ns = not planned(world, component), end_ns_of(found, now)
-                end_ns = world.now_ns if end_ns is None else end_ns
-                return Future(found, world.event, end_ns, settled, idle, repeats)
+            if settled or not more or (repeats and _is_alone(world, component)):
+                break
+            first, retries = world.trace.latest + 1, _retries(session, subject)
+        return _future(
+            world, found, now, idle=not components.planned(world, component), repeats=repeats
+        )
+
+
+def _future(world: World, found: SubjectOutcome, log: Log, *, idle: bool, repeats: bool) -> Future:
+    end_ns = end_ns_of(found, log)
+    end_ns = world.now_ns if end_ns is None else end_ns
+    return Future(found, world.event, end_ns, found.kind is not Status.PENDING, idle, repeats)
+
+
+def _slices(
+    session: Session, component: Component | None, within_ns: int = LONG_WAIT_NS
+) -> Iterator[bool]:
+    """Run a trial on in longer and longer slices; after each, whether it goes on after that.
+
+    It ends when nothing more happens, or when a person would call it a hang. component: the
+    threads that may look in vain; None: all.
+    """
+    limit_ns, left, size = session.world.now_ns + within_ns, MOST_EVENTS, _FIRST_LOOK
+    more = True
+    while more and left:
+        wanted = min(size, left)
+        done = session.history.run(wanted, limit_ns)
+        left, size = left - done, 4 * size
+        more = done == wanted
+        yield more and left > 0
+        if more and components.pass_idle_polls(
+            session, component or components.everything(session.world)
+        ):
+            size = _FIRST_LOOK
 
 
 def _retries(session: Session, subject: Subject) -> tuple[int, int, int] | None:
@@ -141,34 +157,16 @@ def goes_on(session: Session, thing: Thing) -> bool:
     """Whether a program comes past the line in which it waits, without another call."""
     line = session.world.find(thing, Program).line.number
     with undone_trial(session):
-        component = component_of(session, thing)
-        leave_out_others(session.world, component)
-        history, world, before = session.history, session.world, session.world.trace.latest
-        limit_ns, left, slice_events = world.now_ns + LONG_WAIT_NS, MOST_EVENTS, _FIRST_LOOK
-        while left:
-            wanted = min(slice_events, left)
-            done = history.run(wanted, limit_ns)
-            left, slice_events = left - done, 4 * slice_events
-            if passes_line(session, thing, line, before):
-                return True
-            if done < wanted:
-                return False
-            if pass_idle_polls(session, component):
-                slice_events = _FIRST_LOOK
-    return False
+        component = components.component_of(session, thing)
+        components.leave_out_others(session.world, component)
+        before = session.world.trace.latest
+        slices = _slices(session, component)
+        return any(passes_line(session, thing, line, before) for _ in slices)
 
 
 def let_time_pass(session: Session) -> None:
     """Run a trial on, until nothing more happens or a person would call it a hang."""
-    limit_ns, left, slice_events = session.world.now_ns + LONG_WAIT_NS, MOST_EVENTS, _FIRST_LOOK
-    while left:
-        wanted = min(slice_events, left)
-        done = session.history.run(wanted, limit_ns)
-        left, slice_events = left - done, 4 * slice_events
-        if done < wanted:
-            return
-        if pass_idle_polls(session, everything(session.world)):
-            slice_events = _FIRST_LOOK
+    deque(_slices(session, None), maxlen=0)
 
 
 def passes_line(session: Session, thing: Thing, line: int, before: int) -> bool:

@@ -105,13 +105,11 @@ def _acts(log: Log) -> Iterator[Act]:
     for record in log.of(Kind.DESTROYED):
         noun = Noun(rec.noun_of(record))
         if noun is not Noun.PROGRAM and _called(log, rec.event_of(record)):
-            yield Act(rec.event_of(record), Thing(noun, rec.node_of(record), rec.object_of(record)))
+            yield Act(rec.event_of(record), Thing(noun, *rec.place_of(record)))
     for record in log.of(Kind.STATE_CHANGED):
         taken = rec.new_state_of(record) in (QPState.RESET, QPState.ERR)
         if taken and _called(log, rec.event_of(record)):
-            yield Act(
-                rec.event_of(record), Thing(Noun.QP, rec.node_of(record), rec.object_of(record))
-            )
+            yield Act(rec.event_of(record), Thing(Noun.QP, *rec.place_of(record)))
 
 
 def _called(log: Log, event: int) -> bool:

@@ -1,22 +1,15 @@
 """Failures without completion and errno: lost messages, polls in vain, work that a call ended."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.evidence import ownership, posting_calls
+from rdmalab.doctor.evidence import ownership, posting_calls, work_of_queues
 from rdmalab.doctor.evidence.content import bytes_at
 from rdmalab.doctor.evidence.host_reads import early_reads, unseen, was_seen, written_over
 from rdmalab.doctor.evidence.log import Log
-from rdmalab.doctor.evidence.messages import Message, arrived, piece_of, posted_as, sender_of
-from rdmalab.doctor.evidence.ownership import (
-    filled_twice,
-    overtakes,
-    overwrites,
-    refills,
-    torn_reads,
-)
+from rdmalab.doctor.evidence.messages import Message, arrived_with, piece_of, posted_as, sender_of
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.evidence.work_of_queues import MOST, Wanted, failed_lives, qps_of, undone
 from rdmalab.doctor.evidence.work_requests import Receive
@@ -64,9 +57,8 @@ def lost_receives(
         posted = log.about(Kind.RECV_POSTED, thing) if wanted(thing) else []
         newest = (Subject.of_receive(thing, rec.recv_wqe_of(r)) for r in reversed(posted))
         used = {rec.recv_wqe_of(r).serial for r in log.about(Kind.RECV_TAKEN, thing)}
-        lost = [
-            s for s in islice(newest, MOST) if s.serial not in used and _is_lost(session, log, s)
-        ]
+        spared = (s for s in islice(newest, MOST) if s.serial not in used)
+        lost = [subject for subject in spared if _is_lost(session, log, subject)]
         if not lost:
             continue
         cq = cq_of(session, log, thing, "recv_cq")
@@ -90,8 +82,7 @@ def _is_lost(session: Session, log: Log, subject: Subject) -> bool:
 
 def cq_of(session: Session, log: Log, qp: Thing, queue: str) -> Thing | None:
     """The CQ that the call which made a queue pair named as `queue`; None if it is not kept."""
-    made = log.created(qp)
-    call, _ = log.asked(made) if made is not None else (None, "")
+    call, _ = log.asked(log.created(qp))
     attr = call.arguments.get("init_attr") if call is not None else None
     return session.names.find(str((attr or {}).get(queue)))
 
@@ -108,7 +99,7 @@ def stopped_threads(session: Session, log: Log, wanted: Wanted) -> Iterator[Subj
     """The threads that were stopped while they hung, and were not started again."""
     stopped = [r for r in log.of(Kind.DESTROYED) if rec.noun_of(r) == Noun.PROGRAM]
     for record in stopped[-MOST_OLDER:]:
-        thing = Thing(Noun.PROGRAM, rec.node_of(record), rec.object_of(record))
+        thing = Thing(Noun.PROGRAM, *rec.place_of(record))
         same = session.names.find(session.names.of(thing)) == thing
         over = log.about(Kind.PROGRAM_DONE, thing) or log.about(Kind.PROGRAM_FAILED, thing)
         if not same or over or not wanted(thing):
@@ -131,19 +122,28 @@ def queue_pairs_in_err(session: Session, log: Log, wanted: Wanted) -> Iterator[S
 
 
 def lost_messages(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Of each queue pair the first message that was dropped or lost and is never sent again."""
-    first: dict[Thing, Subject] = {}
-    for record in log.missed:
-        sender = sender_of(session.world, record) if _is_message(rec.packet_of(record)) else None
-        if sender is None or sender in first or not wanted(sender):
-            continue
-        wqe = posted_as(log, sender, record)
-        if wqe is not None and not _sent_again(log, sender, wqe):
-            first[sender] = Subject.of_send(sender, wqe)
+    """Of each queue pair the first and the newest message that was lost and is never sent again."""
+    first = _lost_of_each(session, log, wanted, log.missed)
+    newest = _lost_of_each(session, log, wanted, log.missed[::-1]) if first else {}
     for thing, qp in qps_of(session, wanted):
         if not qp.transport.connected and thing not in first:
             first.update((thing, each) for each in _unsent(log, thing)[:1])
-    yield from first.values()
+    yield from dict.fromkeys([*first.values(), *newest.values()])
+
+
+def _lost_of_each(
+    session: Session, log: Log, wanted: Wanted, records: Iterable[rec.Record]
+) -> dict[Thing, Subject]:
+    """Of each sender the message of the first of these records that is never sent again."""
+    found: dict[Thing, Subject] = {}
+    for record in records:
+        sender = sender_of(session.world, record) if _is_message(rec.packet_of(record)) else None
+        if sender is None or sender in found or not wanted(sender):
+            continue
+        wqe = posted_as(log, sender, record)
+        if wqe is not None and not _sent_again(log, sender, wqe):
+            found[sender] = Subject.of_send(sender, wqe)
+    return found
 
 
 def _sent_again(log: Log, thing: Thing, lost: SendWqe) -> bool:
@@ -217,9 +217,8 @@ def _not_on(log: Log, qp: QueuePair, cq: int, since: int) -> Iterator[Subject]:
         silent = done_unsignaled(log, qp, since)
         yield from silent if not _serves_receives(log, qp, cq) else ()
         batch = posting_calls.latest_batch(log, Subject(Sort.QP, thing))
-        yield from (
-            Subject(Sort.SEND, thing, wr_id=b.wr.wr_id) for b in (batch.built if batch else [])[:1]
-        )
+        for built in batch.built[:1] if batch is not None else ():
+            yield Subject(Sort.SEND, thing, wr_id=built.wr.wr_id)
     yield from elsewhere(log, qp, cq)
 
 
@@ -232,51 +231,49 @@ def _serves_receives(log: Log, qp: QueuePair, cq: int) -> bool:
 
 def elsewhere(log: Log, qp: QueuePair, cq: int) -> list[Subject]:
     """The first work of a queue pair that has completed on another CQ than this one."""
-    for record in log.of(Kind.CQE_ADDED, qp.node):
-        cqe = rec.cqe_of(record)
-        if cqe.qp_num == qp.number and rec.object_of(record) != cq and not cqe.srq:
-            sort = Sort.SEND if cqe.is_send else Sort.RECV
-            return [Subject(sort, qp.thing, cqe.serial, cqe.wr_id)]
-    return []
+    cqes = (rec.cqe_of(r) for r in log.of(Kind.CQE_ADDED, qp.node) if rec.object_of(r) != cq)
+    own = (cqe for cqe in cqes if cqe.qp_num == qp.number and not cqe.srq)
+    return [work_of_queues.subject_of_cqe(qp.node, cqe) for cqe in islice(own, 1)]
 
 
-def overwritten(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Requests that were under way when the program wrote into the bytes that they fill."""
-    for node in session.world.nodes:
-        for each in overwrites(log, node):
-            if wanted(each.sink.subject.thing):
-                yield each.sink.subject
+def spoiled(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Bytes that differ from what was meant, or the work and programs that used them.
+
+    First of requests under way, when the program wrote into the bytes that they fill. Then of sends
+    that left with bytes which the program wrote after their post, or which a READ had not filled
+    yet. Then bytes that a READ brought half old and half new, programs that read bytes before they
+    came, and bytes that were replaced before they were read.
+    """
+    nodes = list(session.world.nodes)
+    sinks = (each.sink.subject for node in nodes for each in ownership.overwrites(log, node))
+    yield from (subject for subject in sinks if wanted(subject.thing))
+    sent = [each.message for node in nodes for each in ownership.refills(log, node)]
+    sent += [
+        each.message for node in nodes for each in ownership.overtakes(log, node) if each.message
+    ]
+    for message in (each for each in sent if wanted(each.thing)):
+        yield _landed(session, log, message) or message.subject
+    for half in (each for node in nodes for each in ownership.torn_reads(log, node)):
+        read = half.read.subject
+        if wanted(read.thing):
+            yield bytes_at(session, read.thing.node, half.piece) or read
+    early = (each.program for node in nodes for each in early_reads(log, node))
+    yield from (Subject(Sort.PROGRAM, program) for program in early if wanted(program))
+    yield from _replaced(session, log, wanted)
 
 
-def refilled(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Messages of sends that left with bytes which the program wrote after their post."""
-    for node in session.world.nodes:
-        for each in refills(log, node):
-            if wanted(each.message.thing):
-                yield _landed(session, log, each.message) or each.message.subject
-
-
-def read_early(_session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Programs that read bytes before they came, and not again."""
-    for node in log.session.world.nodes:
-        for each in early_reads(log, node):
-            if wanted(each.program):
-                yield Subject(Sort.PROGRAM, each.program)
-
-
-def replaced(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+def _replaced(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Bytes whose first contents were replaced before they were read, or polled."""
     for node in session.world.nodes:
         for each in unseen(log, node)[-1:]:
             if wanted(each.first.message.thing):
                 yield bytes_at(session, node, each.piece) or each.first.message.subject
         yield from _written_over(session, log, node, wanted)
-        for twice in filled_twice(log, node)[-1:]:
+        for twice in ownership.filled_twice(log, node)[-1:]:
             span = twice.first.ended or 0, twice.second.ended or 0
             # Of the one without a completion there is another answer: that none will come.
-            subjects = [
-                each.subject for each in twice[:2] if each.cq and wanted(each.subject.thing)
-            ]
+            own = (each.subject for each in twice[:2] if each.cq)
+            subjects = [subject for subject in own if wanted(subject.thing)]
             if subjects and not was_seen(log, node, twice.piece, *span):
                 yield subjects[0]
 
@@ -289,29 +286,12 @@ def _written_over(session: Session, log: Log, node: str, wanted: Wanted) -> Iter
             yield found
 
 
-def torn(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Bytes that a READ brought half old and half new: their owner wrote meanwhile."""
-    for node in session.world.nodes:
-        for each in torn_reads(log, node):
-            if wanted(each.read.subject.thing):
-                yield bytes_at(session, node, each.piece) or each.read.subject
-
-
-def overtaken(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Bytes of sends that left before a READ had filled what they send."""
-    for node in session.world.nodes:
-        for each in overtakes(log, node):
-            if each.message is not None and wanted(each.message.thing):
-                yield _landed(session, log, each.message) or each.send.subject
-
-
 def _landed(session: Session, log: Log, message: Message) -> Subject | None:
     """The bytes that a packet wrote where it arrived; None where it did not arrive."""
     for record in log.since(message.sent, Kind.MEMORY_WRITTEN):
-        node, number = rec.node_of(record), rec.object_of(record)
-        came = arrived(session.world, log, rec.event_of(record), node, number)
+        came = arrived_with(log, record)
         if came is not None and came.packet == message.packet:
-            return bytes_at(session, node, piece_of(record))
+            return bytes_at(session, rec.node_of(record), piece_of(record))
     return None
 
 
@@ -334,3 +314,16 @@ def done_unsignaled(log: Log, qp: QueuePair, since: int = -1) -> list[Subject]:
     ends = log.about(Kind.WQE_COMPLETED, qp.thing)[-1:]
     done = [rec.send_wqe_of(r) for r in ends if not rec.status_of(r) and rec.event_of(r) > since]
     return [Subject.of_send(qp.thing, wqe) for wqe in done if not wqe.signaled]
+
+
+def swallowed(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """The first send of each node that its peer acknowledged and did not carry out."""
+    for node in session.world.nodes:
+        found = (e.subject for e in ownership.swallowed(log, node) if wanted(e.subject.thing))
+        yield from islice(found, 1)
+
+
+LOOKS: tuple[Callable[[Session, Log, Wanted], Iterator[Subject]], ...] = (
+    queue_pairs_in_err, lost_messages, polled_without_result, spoiled, swallowed,
+)  # fmt: skip
+"""Functions that yield such failures, each of the things that are wanted."""

@@ -7,19 +7,12 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.components import Component
 from rdmalab.doctor.evidence.log import Log
-from rdmalab.doctor.evidence.messages import meet, piece_of, unanswered
+from rdmalab.doctor.evidence.messages import meet, piece_of, pieces, unanswered
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.subject import Sort, Subject, name_of
 from rdmalab.doctor.evidence.work_of_queues import renewed
 from rdmalab.doctor.evidence.work_requests import Receive, Send
-from rdmalab.doctor.moments.future import (
-    MOST_EVENTS,
-    end_ns_of,
-    let_time_pass,
-    look_ahead,
-    passes_line,
-    undone_trial,
-)
+from rdmalab.doctor.moments import future
 from rdmalab.grammar.nodes import Node
 from rdmalab.hca.objects import CompChannel, MemoryRegion
 from rdmalab.hca.wr import SendWqe
@@ -48,11 +41,11 @@ class TrialOutcome:
 
 def makes_true(session: Session, lines: Sequence[str], questions: Sequence[Node]) -> list[bool]:
     """Carry out a cure, let time go on, and ask; lines that are refused make nothing true."""
-    with undone_trial(session):
+    with future.undone_trial(session):
         failure = carry_out(session, lines)
         if failure:
             return [False] * len(questions)
-        let_time_pass(session)
+        future.let_time_pass(session)
         return [bool(session.ask(question)) for question in questions]
 
 
@@ -66,11 +59,11 @@ def attempt(
     """
     log = log or Log(session)
     without_ns = _good_end_ns(session, subject, log)
-    with undone_trial(session):
+    with future.undone_trial(session):
         start = Start(session, subject, log)
         if failure := carry_out(session, lines):
             return TrialOutcome(works=False, failure=failure)
-        let_time_pass(session)
+        future.let_time_pass(session)
         now = Log(session, log)
         found = _came_of(session, subject, start, now)
         if found.works:
@@ -79,7 +72,8 @@ def attempt(
             return found
         if name := _left_in_err(session, subject):
             return TrialOutcome(works=False, failure=f"{name} is in ERR after it")
-        end_ns = end_ns_of(outcome_of(session, renewed(session, subject, now), now), now)
+        after = outcome_of(session, renewed(session, subject, now, start.event), now)
+        end_ns = future.end_ns_of(after, now)
         if without_ns is not None and end_ns is not None and end_ns >= without_ns:
             return TrialOutcome(works=False, failure="it completes no earlier than without the fix")
         return found
@@ -91,8 +85,8 @@ def _good_end_ns(session: Session, subject: Subject, log: Log) -> int | None:
         return None
     if outcome_of(session, subject, log).kind is not Status.PENDING:
         return None
-    future = look_ahead(session, subject, log=log)
-    return future.end_ns if future.settled and future.outcome.good else None
+    ahead = future.look_ahead(session, subject, log=log)
+    return ahead.end_ns if ahead.settled and ahead.outcome.good else None
 
 
 def _left_in_err(session: Session, subject: Subject) -> str:
@@ -127,14 +121,15 @@ def _came_of(session: Session, subject: Subject, start: Start, log: Log) -> Tria
         return _unblocked(session, subject, start)
     if subject.sort is Sort.BYTES:
         return _brought(session, log, subject, start.event)
-    found = outcome_of(session, renewed(session, subject, log), log)
+    again = renewed(session, subject, log, start.event)
+    found = outcome_of(session, again, log)
     works = found.good or found.done or _waits_again(session, subject, found, log)
-    if works and subject.sort is Sort.SEND and _is_lost(session, subject, log):
+    if works and subject.sort is Sort.SEND and _is_lost(session, again, log):
         return TrialOutcome(works=False, failure="it ends with SUCCESS, but is lost again")
     if start.silent and found.done and not found.good:
         return TrialOutcome(works=False, ends="it has no completion, as it is not signaled")
     if subject.sort is Sort.PROGRAM and found.kind is Status.PENDING:
-        works = passes_line(session, subject.thing, start.line, start.record)
+        works = future.passes_line(session, subject.thing, start.line, start.record)
     return TrialOutcome(works, "" if works else found.sentence)
 
 
@@ -155,7 +150,7 @@ def _handed_over(
     session: Session, missed: Sequence[Subject], start: Start, log: Log
 ) -> TrialOutcome:
     """Of a refused post: each of its requests is posted now, and each send comes to a good end."""
-    for each in (renewed(session, subject, log) for subject in missed):
+    for each in (renewed(session, subject, log, start.event) for subject in missed):
         is_send = each.sort is Sort.SEND
         posted = (Send if is_send else Receive)(session, each, log).posted
         found = outcome_of(session, each, log)
@@ -198,7 +193,7 @@ def _awaited_channel(session: Session, subject: Subject) -> Thing | None:
 
 def _is_lost(session: Session, subject: Subject, log: Log) -> bool:
     """Whether packets of it were dropped, on a transport without acknowledgements."""
-    send = Send(session, renewed(session, subject, log), log)
+    send = Send(session, subject, log)
     silent = send.qp is not None and not send.qp.transport.acknowledged
     found = unanswered(session, send, asked=True) if silent else None
     return found is not None and bool(found.misses)
@@ -237,7 +232,7 @@ def carry_out(session: Session, lines: Sequence[str]) -> str:
     for line in lines:
         for reply in replies(session, line, file=True):
             if reply.travel is not None:
-                reply.travel.go(MOST_EVENTS)
+                reply.travel.go(future.MOST_EVENTS)
             if (error := reply.error or reply.refusal) is not None:
                 return f"{' '.join(reply.text.split()[:2])}: {error.message}"
     return ""
@@ -267,14 +262,15 @@ _WAITS = (Sort.PROGRAM, Sort.CQ, Sort.CALL)
 def side_effect(session: Session, subject: Subject, event: int, log: Log) -> str:
     """Unwanted effects of the lines carried out since an event; empty if none."""
     found = [*_sent(session, subject, event, log), *_threads(session, subject, event, log),
-             *_failures(session, subject, event, log)]  # fmt: skip
+             *_failures(session, subject, event, log),
+             *_shared_bytes(session, event, log)]  # fmt: skip
     return next(iter(found), "")
 
 
 def _sent(session: Session, subject: Subject, event: int, log: Log) -> Iterator[str]:
     """Requests typed since an event that no program posts, or that were carried out before."""
     for record in log.since(event + 1, Kind.SEND_POSTED):
-        thing = Thing(Noun.QP, rec.node_of(record), rec.object_of(record))
+        thing = Thing(Noun.QP, *rec.place_of(record))
         wqe = rec.send_wqe_of(record)
         harmless = not (wqe.signaled or wqe.length or _takes_receive(wqe))
         typed = not log.asked(rec.event_of(record))[1]
@@ -291,7 +287,7 @@ def _failures(session: Session, subject: Subject, event: int, log: Log) -> Itera
     """Sends around the subject that were posted since an event, and failed."""
     around = _around(session, subject, log)
     for record in log.failed_sends:
-        thing = Thing(Noun.QP, rec.node_of(record), rec.object_of(record))
+        thing = Thing(Noun.QP, *rec.place_of(record))
         flushed = rec.status_of(record) is WCStatus.WR_FLUSH_ERR
         if rec.event_of(record) > event and thing in around and not flushed:
             failed = Subject.of_send(thing, rec.send_wqe_of(record))
@@ -299,6 +295,36 @@ def _failures(session: Session, subject: Subject, event: int, log: Log) -> Itera
             if posted is not None and posted > event:
                 status = WCStatus(rec.status_of(record)).name
                 yield f"{name_of(session.names, failed)} then ends with {status}"
+
+
+def _shared_bytes(session: Session, event: int, log: Log) -> Iterator[str]:
+    """Receives typed since an event on bytes of another that waits, or is taken and not polled.
+
+    A receive that is posted once more shares what it shared before.
+    """
+    found = [(r, Thing(noun, rec.node_of(r), rec.object_of(r)))
+             for kind, noun in ((Kind.RECV_POSTED, Noun.QP), (Kind.SRQ_POSTED, Noun.SRQ))
+             for r in log.of(kind)]  # fmt: skip
+    posts = sorted(((rec.event_of(r), thing, rec.recv_wqe_of(r)) for r, thing in found),
+                   key=lambda each: each[0])  # fmt: skip
+    for _, thing, wqe in [each for each in posts if each[0] > event]:
+        sg, hca = wqe.wr.sg, session.world.nodes[thing.node]
+        known = [whose for at, whose, other in posts if at <= event and other.wr.sg == sg]
+        for at, whose, other in posts if thing not in known else ():
+            same = whose.node == thing.node and not (at > event and other.wr.sg == sg)
+            receive = Subject.of_receive(whose, other)
+            shared = same and meet(pieces(hca, sg), pieces(hca, other.wr.sg))
+            if shared and _is_unread(session, receive, log):
+                mine = name_of(session.names, Subject.of_receive(thing, wqe))
+                yield f"{mine} has bytes of {name_of(session.names, receive)}"
+
+
+def _is_unread(session: Session, subject: Subject, log: Log) -> bool:
+    """Whether a receive waits for a message, or has one that no poll has returned."""
+    receive = Receive(session, subject, log)
+    if receive.on_queue or receive.ending is None:
+        return receive.on_queue
+    return receive.ending.status is WCStatus.SUCCESS and receive.polled is None
 
 
 def _takes_receive(wqe: SendWqe) -> bool:

@@ -11,24 +11,26 @@ MOST_LINES = 10
 """Lines of a short answer, where the evidence allows it."""
 
 _NAMED = 2  # slugs of warnings
+_ALSO = 1  # root causes that are left out, and still named
 _ALWAYS = (RowPart.STANDING, RowPart.LOOKED, RowPart.ASK, RowPart.NEXT, RowPart.FIX)
 _LEADING = (RowPart.CAUSE, RowPart.WAIT, RowPart.WARNING)
 
 
 class Budget(NamedTuple):
-    """Limits of an answer: pieces of evidence of a cause, lines of a fix, root causes,
-    and the text of their rules.
+    """Limits of an answer: pieces of evidence of a cause, lines of a fix, root causes, the text
+    of their rules, and root causes that are only named.
     """
 
     evidence: int = 3
     fix: int = 9
     roots: int = 9
     rules: bool = False
+    also: int = _ALSO
 
 
 BUDGETS = (
-    Budget(rules=True), Budget(), Budget(roots=1), Budget(fix=4, roots=1), Budget(fix=1, roots=1),
-    Budget(2, 1, 1), Budget(1, 1, 1),
+    Budget(rules=True), Budget(), Budget(roots=1), Budget(fix=5, roots=1), Budget(fix=1, roots=1),
+    Budget(2, 1, 1), Budget(1, 1, 1), Budget(1, 1, 1, also=0),
 )  # fmt: skip
 """From the longest answer to the shortest: the rules go first; a piece of evidence always stays."""
 
@@ -90,11 +92,12 @@ def _slugs(causes: Sequence[Cause]) -> str:
 
 
 def _rest(report: Report, budget: Budget) -> list[Row]:
-    """The row that counts what is left out; [] if nothing is."""
+    """The rows that name or count what is left out; [] if nothing is."""
+    also = _also(report, budget)
     shown = any(_leads(report, row) for row in report.rows if row.part is RowPart.WARNING)
     beside = len(report.warnings) - shown
     counts = (
-        (len(report.causes) - budget.roots, "further cause"),
+        (len(report.causes) - budget.roots - budget.also, "further cause"),
         (len(report.stations), "effect"),
         (beside, "warning", f"({_slugs(report.warnings[shown:])})"),
         (len(report.ruled_out), "cause", "ruled out"),
@@ -102,5 +105,19 @@ def _rest(report: Report, budget: Budget) -> list[Row]:
     parts = [f"{fmt.count(count, what)}{''.join(f' {m}' for m in more)}"
             for count, what, *more in counts if count > 0]  # fmt: skip
     if not parts:
-        return []
-    return [Row(RowPart.REST, f"{', '.join(parts)}: why -v {report.question}".rstrip())]
+        return also
+    # At a program of the host there is no prompt to type at.
+    ask = "exec --save FILE, then rdmalab why -v FILE" if report.in_program else "why -v"
+    return [*also, Row(RowPart.REST, f"{', '.join(parts)}: {ask} {report.question}".rstrip())]
+
+
+def _also(report: Report, budget: Budget) -> list[Row]:
+    """The newest of the root causes that are left out, each in a row."""
+    left = sorted(report.causes[budget.roots :], key=lambda cause: -cause.finding.origin)
+    return [Row(RowPart.REST, f"{cause.name} {cause.check.slug}", "also: ", _event(cause),
+                slug=cause.check.slug) for cause in left[: budget.also]]  # fmt: skip
+
+
+def _event(cause: Cause) -> int | None:
+    """The event in which a cause came into the world."""
+    return cause.finding.origin if cause.finding.origin >= 0 else None

@@ -71,6 +71,7 @@ class Report(AnswerInRows):
     next: of what is pending, what comes next.
     looked, examples: where nothing is wrong, at what, and what one could ask about. detailed: all
     of it was asked for, not the short answer. callers: event → the program that called in it.
+    is_outside: the outcome is what befell programs of the host outside of the adapters.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Report(AnswerInRows):
     examples: list[str] = field(default_factory=list)
     detailed: bool = False
     callers: Mapping[int, str] = field(default_factory=dict)
+    is_outside: bool = False
 
     @property
     def slug(self) -> str:
@@ -106,11 +108,6 @@ class Report(AnswerInRows):
         if self.waits:
             return self.waits[0].check.slug
         return self.warnings[0].check.slug if self.warnings else UNKNOWN
-
-    def of_program(self) -> "Report":
-        """This answer as one about a program of the host, which has no prompt to type at."""
-        self.applies, self.in_program = False, True
-        return self
 
     @property
     def is_trouble(self) -> bool:
@@ -189,7 +186,8 @@ class Report(AnswerInRows):
         if self.ruled_out:
             rows.append(Row(RowPart.RULED_OUT, _listed(self.ruled_out), "ruled out: "))
         rows += [_finding_row(RowPart.UNKNOWN, cause, "not known: ") for cause in self.unknown]
-        if self.slug == UNKNOWN and self.outcome.kind is not Status.PENDING:
+        found = self.is_outside or self.outcome.kind is Status.PENDING
+        if self.slug == UNKNOWN and not found:
             rows.append(Row(RowPart.UNKNOWN, "no check matched", "cause unknown: "))
         return rows
 
@@ -221,7 +219,7 @@ class Report(AnswerInRows):
             text = f"tested on a copy of the session: it works{note}; {how}:"
         elif remedy.ends:
             does = _HELPED.get(self.outcome.kind, "it ends the wait")
-            text = f"tested on a copy of the session: {does}, no more ({remedy.ends}):"
+            text = f"tested on a copy of the session: {does}, no more ({remedy.ends}){note}:"
         elif not remedy.cure.lines:
             text = f"none that is allowed here: {remedy.failure}"
         else:

@@ -119,7 +119,7 @@ class LivePrompt:
         self._keys = PaneInput()
         self.said_ahead = 0  # lines of `say` that wait for their turn among the keys
         self._draft = Document()
-        self._menu_met = False
+        self.menu_met = False
         with create_app_session(input=self._keys, output=output):
             self.session = make_session(input=self._keys, output=output, embedded=True)
         spoken = KeyBindings()
@@ -261,11 +261,11 @@ class LivePrompt:
         the last answer; once a menu was there, as many until the line ends, so that the prompt
         does not jump while the next completions are sought."""
         typing = bool(self.session.default_buffer.text)
-        self._menu_met = self.menu_is_open or (self._menu_met and typing)
-        if not self._menu_met:
+        self.menu_met = self.menu_is_open or (self.menu_met and typing)
+        if not self.menu_met:
             return 0
         rows = self.output.size.rows
-        wanted = 1 + min(_MENU_ROWS_MAX, max(3, rows // 2))
+        wanted = 1 + min(_MENU_ROWS_MAX, max(3, rows - 2))
         return max(0, min(wanted, rows - 1))  # more would be "window too small"
 
     def _begin(self) -> None:

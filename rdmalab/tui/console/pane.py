@@ -61,7 +61,7 @@ _MOUSE = {
 class Console(LineView, can_focus=True):
     """A prompt_toolkit session in a pane. LEAVE_KEYS are never swallowed by the prompt."""
 
-    DEFAULT_CSS = "Console { height: 1fr; overflow: hidden scroll; scrollbar-size: 0 0; }"
+    DEFAULT_CSS = "Console { height: 1fr; }"
 
     class Closed(Message):
         """The session ended: ^D, or `evaluate` returned False."""
@@ -116,7 +116,7 @@ class Console(LineView, can_focus=True):
         gone = sum(map(self._transcript.append, lines))
         self._settle()
         if gone and not self._following:
-            self.scroll_to(y=self.scroll_y - gone, animate=False, force=True)
+            self.scroll_to(y=self.scroll_y - gone, animate=False)
         self.refresh()
         self.live.redraw()
 
@@ -140,8 +140,7 @@ class Console(LineView, can_focus=True):
 
     def show_last(self, rows: int) -> None:
         """Scroll so that so many printed rows are read from their first one; a key ends that."""
-        self.scroll_to(y=len(self._transcript.rows) - rows, animate=False, force=True,
-                       immediate=True)  # fmt: skip
+        self.scroll_to(y=len(self._transcript.rows) - rows, animate=False, immediate=True)
 
     def type_in(self, text: str) -> None:
         """Type a text, if nothing is typed yet, and show it."""
@@ -175,9 +174,7 @@ class Console(LineView, can_focus=True):
             self.scrollable_content_region.width, len(self._transcript.rows) + len(self._live_rows)
         )
         if self._following:
-            # By force: the scrollbar that would permit it appears only with the next layout.
-            self.scroll_end(animate=False, force=True, immediate=True, x_axis=False)
-            self._following = True  # though the end may be elsewhere by the next layout
+            self.scroll_end(animate=False, immediate=True, x_axis=False)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Scroll; new output is followed only while the last row is visible."""
@@ -210,7 +207,7 @@ class Console(LineView, can_focus=True):
             return
         if event.key in _PAGES:
             rows = max(1, self.scrollable_content_region.height - 1)
-            self.scroll_relative(y=_PAGES[event.key] * rows, animate=False, force=True)
+            self.scroll_relative(y=_PAGES[event.key] * rows, animate=False)
         elif event.key == "ctrl+c" and self.busy:
             self.post_message(self.Interrupted())
         elif not self.take_key(event.key, event.character):
@@ -240,7 +237,7 @@ class Console(LineView, can_focus=True):
         self._following = True
         self._settle()
 
-    def on_resize(self, _event: events.Resize) -> None:
+    def fit(self) -> None:
         """Wrap the printed lines at the new width and resize the prompt."""
         region = self.scrollable_content_region
         self._transcript.wrap(max(1, region.width))

@@ -16,9 +16,11 @@ from rdmalab.shell.styles import prompt_style
 from rdmalab.tui.console.pane import Console
 from rdmalab.tui.content import STYLES
 from rdmalab.tui.keys import AT_PROMPT, bindings
+from rdmalab.tui.pacing import after
 from rdmalab.views import fmt
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Mapping
 
     from prompt_toolkit import PromptSession
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from prompt_toolkit.output import Output
     from textual import events
     from textual.binding import BindingType
-    from textual.timer import Timer
 
     from rdmalab.tui.app import Rdmalab
     from rdmalab.tui.app_model import AppModel
@@ -63,7 +64,8 @@ class Prompt(Console):
     def __init__(self, model: AppModel, evaluate: Evaluate, history: History) -> None:
         self._model = model
         self._history = history
-        self._timer: Timer | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self.is_choosing = False  # a menu was opened for the line that is typed
         super().__init__(self._session, evaluate, id="prompt")
 
     def _session(self, *, input: Input, output: Output, embedded: bool) -> PromptSession[str]:  # noqa: A002
@@ -131,17 +133,20 @@ class Prompt(Console):
 
     def _frame_soon(self) -> None:
         if self._timer is not None:
-            self._timer.stop()
-        self._timer = self.set_timer(_SOON_S, self._frame)
+            self._timer.cancel()
+        self._timer = after(self, _SOON_S, self._frame)
 
     def _frame(self) -> None:
+        was, self.is_choosing = self.is_choosing, self.live.menu_met
+        if was != self.is_choosing:
+            self.app.main.frame_soon()
         title, text = self._title(), self._help().replace("[", r"\[")
         both = f"{title}  {text}".rstrip()
         is_short = title.partition("  ")[2].startswith("PgUp")  # it says least
         has_room = len(both) <= self.size.width - _CORNERS and not self.text
         title = f"Prompt  {text}" if text and is_short and not has_room else both
         name, gap, rest = title.partition("  ")
-        title = f"{name}[not bold $foreground on $background]{gap}{rest}[/]" if rest else name
+        title = f"{name}[not bold]{gap}{rest}[/]" if rest else name
         if title != self.border_title:
             self.border_title = title
 

@@ -162,14 +162,18 @@ class MemoryPane(ScrollView, Pane, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """The head, or a row of bytes."""
         parts = [Content(_NOTHING if y == 0 else "")]
-        if self._uses:
-            with self.view.frame():
+        with self.view.frame():
+            if is_known := bool(self._uses) and all(map(self._exists, self._uses)):
                 parts = [self._part(index, y) for index in range(len(self._uses))]
-        width = self._share[0] if self._uses else self._width
+        width = self._share[0] if is_known else self._width
         padded = (part.pad_right(max(0, width - part.cell_length)) for part in parts)
         line, style = _BETWEEN.join(padded), self.visual_style
         strips = Visual.to_strips(self, line, self._width, 1, style, apply_selection=False)
         return strips[0].apply_offsets(0, y)
+
+    def _exists(self, use: Use) -> bool:
+        """False while a pane that comes back has not read the world of another session yet."""
+        return use.region in self.view.things(use.region.node, Noun.MR)
 
     def _part(self, index: int, y: int) -> Content:
         """Line `y` of one region."""

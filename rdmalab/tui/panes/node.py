@@ -24,6 +24,7 @@ from rdmalab.views.memory_use import latest_use
 from rdmalab.views.ports import DeviceRow, PortRow
 from rdmalab.views.queues import QpRow
 from rdmalab.views.receive_need import need_row
+from rdmalab.views.srq import SharedRecvRow
 from rdmalab.views.stalled import failure_row, stalled_rows
 from rdmalab.views.states import DiagramRow
 from rdmalab.views.wqes import RecvRow, WqeRow
@@ -195,9 +196,11 @@ class NodePane(Card, can_focus=True):
         failure = view.ask(failure_row, thing) if has_failed else None
         work = [row for row in rows if isinstance(row, WqeRow)]
         parts, need = [sends(qp, work, stalled, failure, width)], view.ask(need_row, thing)
-        queues = [view.view_of(f"show {name}").rows for name in self._sources(qp)]
-        queues = queues or [[qp, *(row for row in rows if isinstance(row, RecvRow))]]
-        return [*parts, *(card.receives(each[0], each[1:], need, width) for each in queues)]
+        queues = [view.view_of(f"show {name}").rows for name in self._sources(qp)] or [[qp, *rows]]
+        for queue, *found in queues:  # with the receives, `show` has those who need one
+            receives = [row for row in found if isinstance(row, RecvRow | SharedRecvRow)]
+            parts.append(card.receives(queue, receives, need, width))
+        return parts
 
     def _sources(self, qp: QpRow) -> list[str]:
         """The shared receive queues of a queue pair: its own, or all of its XRC domain."""

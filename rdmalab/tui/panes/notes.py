@@ -13,6 +13,7 @@ from rdmalab.shell.tables import NOTE, PROSE
 from rdmalab.tui.content import contents, linked
 from rdmalab.tui.finding import with_marks
 from rdmalab.tui.pane import Card, Pane
+from rdmalab.views import fmt
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -39,6 +40,7 @@ class NotesPane(VerticalScroll, Pane):
     """The page: it follows the session into the past, and shows how much is done."""
 
     ALLOW_MAXIMIZE = True
+    DEFAULT_CSS = "NotesPane.-more { border-bottom: solid $border-blurred; }"
 
     def __init__(self, view: WorldView, *, id: str) -> None:  # noqa: A002 (Textual's word)
         super().__init__(id=id)
@@ -79,6 +81,21 @@ class NotesPane(VerticalScroll, Pane):
         """One text."""
         yield Static()
 
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Scroll; say how much is not read yet."""
+        super().watch_scroll_y(old_value, new_value)
+        self._count_below()
+
+    def watch_virtual_size(self) -> None:
+        """The text has got longer, or the pane another size."""
+        self._count_below()
+
+    def _count_below(self) -> None:
+        seen = int(self.scroll_y) + self.scrollable_content_region.height
+        rows = len(self.sought_in) - seen
+        self.set_class(rows > 0, "-more")
+        self.border_subtitle = f"{fmt.count(rows, 'row')} below: the wheel, or F6 and PgDn"
+
     def read_rows(self) -> None:
         """Draw what differs; the newest note is seen from its beginning."""
         from rdmalab.tui.guidance import page
@@ -91,6 +108,7 @@ class NotesPane(VerticalScroll, Pane):
             self.query_one(Static).update(found)
             row = sum(map(len, folded[:newest])) if newest else 0
             self.call_after_refresh(self.scroll_to, y=row, animate=False)
+        self._count_below()
 
     @property
     def _width(self) -> int:

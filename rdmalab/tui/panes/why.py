@@ -15,16 +15,17 @@ from rdmalab.shell.show_why import tagged
 from rdmalab.shell.styled_text import Line, plain, shown
 from rdmalab.tui.content import contents, style
 from rdmalab.tui.list_pane import ListPane
+from rdmalab.tui.pacing import after
 from rdmalab.tui.screens.answers import why_keys
 from rdmalab.tui.screens.checklist import Checklist
 from rdmalab.views import fmt
 from rdmalab.views.columns import Meaning
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Iterator
 
     from textual.content import Content
-    from textual.timer import Timer
 
     from rdmalab.tui.screens.page import PageKey
     from rdmalab.tui.world_view import Moment, WorldView
@@ -141,7 +142,7 @@ class WhyPane(ListPane):
         self._offered: list[str] = []
         self._took_s = 0.0
         self._awaited: Moment | None = None  # asked about when the timer ends
-        self._timer: Timer | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     # ---- the answer -----------------------------------------------------------------------------
 
@@ -215,8 +216,8 @@ class WhyPane(ListPane):
             self._ask(now)
         elif now != self._awaited:  # the world has changed again: wait once more
             if self._timer is not None:
-                self._timer.stop()
-            self._awaited, self._timer = now, self.set_timer(_QUIET_S, self._ask_now)
+                self._timer.cancel()
+            self._awaited, self._timer = now, after(self, _QUIET_S, self._ask_now)
 
     def _ask_now(self) -> None:
         self._took_s, self._awaited = 0.0, None

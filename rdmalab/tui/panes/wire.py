@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -10,13 +11,15 @@ from textual.content import Content
 from rdmalab.command import NotUnderstood
 from rdmalab.export.ladder_columns import LadderRow, Room
 from rdmalab.export.ladder_text import TextLadder, fitted
+from rdmalab.spec.records import Kind
 from rdmalab.tui.content import click, linked
 from rdmalab.tui.filters import ascii_wanted
 from rdmalab.tui.pane import read_all
 from rdmalab.tui.scrolled import Scrolled
+from rdmalab.views import fmt
 from rdmalab.views.ladder import MarkerRow, PacketRow
 from rdmalab.views.packet_filter import Wanted, packet_filter
-from rdmalab.views.planned import PlannedRow
+from rdmalab.views.planned import PlannedRow, planned_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 _LAST = 200  # rows of the past that can be scrolled
 _HEADED = 9  # rows of the pane from which the columns have a heading
+_TURN = 3  # rows that a turn of the wheel scrolls
 _KEYS = {"find": "n next  N previous  Esc ends", "filter": "f change  Esc all"}
 
 
@@ -94,7 +98,8 @@ class PacketSearch:
             return False
         if self._wanted is not None:
             return isinstance(row, PacketRow) and self._wanted(row)
-        return self.text.strip().lower() in (drawn or row.text).lower()
+        name = row.label if isinstance(row, PacketRow) else ""  # drawn in short where room is short
+        return self.text.strip().lower() in f"{drawn or row.text} {name}".lower()
 
     def lets_pass(self, row: LadderRow, drawn: str = "") -> bool:
         """Whether a filter shows a row."""
@@ -171,9 +176,13 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
     @property
     def twin(self) -> str:
         """The command that prints the same rows."""
+        return f"show wire last={self._last}"
+
+    @property
+    def _last(self) -> int:
+        """Packets and timers that are read: more of them for who looks for one."""
         reads_back = self.marked is not None or self._reads_back or self.search.is_on
-        last = _LAST if reads_back or self.follows else max(20, self.size.height)
-        return f"show wire last={last}"
+        return _LAST if reads_back or self.follows else max(20, self.size.height)
 
     # ---- reading --------------------------------------------------------------------------------
     def read_rows(self) -> None:
@@ -184,16 +193,23 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
         if self._owner is not self.view.session:  # nothing of another world is kept
             self._owner, self.follows, self.marked = self.view.session, "", None
             self.search.end()
-        view = self.view.view_of(self.twin)
-        now = world.event, world.now_ns
-        key = [(row.text, getattr(row, "end_event", 0)) for row in view.rows]
+        rows: list[LadderRow] = [*self.view.wire(self._last), *self.view.ask(planned_rows)]
+        now, is_asked = (world.event, world.now_ns), self.view.is_asked
+        if is_asked:
+            rows = [_unanswered(row) for row in rows if not isinstance(row, PlannedRow)]
+        key = [(row.text, getattr(row, "end_event", 0)) for row in rows]
         size = self.scrollable_content_region.size
-        state = (key, now, size, self.to_scale, self.follows, self.search.shown)
+        state = (key, is_asked, now, size, self.to_scale, self.follows, self.search.shown)
         if state != self._seen and size.width:
-            self._seen, self._hint = state, view.hint
-            self.rows = self._wanted(view.rows)
-            room = Room(size.width, 1, list(world.nodes), now, ascii_wanted())
+            self._seen = state
+            self._hint = "" if rows else self.view.view_of(self.twin).hint
+            self.rows = self._wanted(rows, arrivals=False)
+            nodes = list(world.nodes)
+            room = Room(size.width, 1, nodes, now, ascii_wanted(), is_headed=self._is_headed)
             self.ladder = fitted(self.rows, room, size.height, to_scale=self.to_scale)
+            if self.ladder.room.tall == 1:  # an arrow in one row has no row for its arrival
+                self.rows = self._wanted(rows, arrivals=True)
+                self.ladder = TextLadder(self.rows, self.ladder.room)
             passing = [row for row in self.rows if self.search.lets_pass(row, self._seen_text(row))]
             if len(passing) < len(self.rows):  # what is found is what was drawn
                 self.rows = passing
@@ -205,9 +221,14 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
         """Rows of the drawing."""
         return self.ladder.height
 
-    def _wanted(self, rows: Sequence[LadderRow]) -> list[LadderRow]:
-        """Without arrivals whose arrow is drawn, and what a filter or a queue pair leaves out."""
-        drawn = {row.number for row in rows if isinstance(row, PacketRow)}
+    def _wanted(self, rows: Sequence[LadderRow], *, arrivals: bool) -> list[LadderRow]:
+        """Without what a queue pair leaves out, and without planned arrivals of drawn packets.
+
+        arrivals: with them; they have a row of their own where an arrow has only one.
+        """
+        drawn = (
+            {row.number for row in rows if isinstance(row, PacketRow)} if not arrivals else set()
+        )
         found = [r for r in rows if not (isinstance(r, PlannedRow) and r.number in drawn)]
         if self.follows:
             found = [r for r in found if self.follows in (r.qp, getattr(r, "dest_qp", ""))]
@@ -232,9 +253,26 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
             rows = self.ladder.rows_of(row)
             self.show_lines(rows.start, rows.stop)
         elif not self._reads_back:  # the newest row, and some of what is planned
-            past = self.ladder.past
-            planned = min(self.ladder.height - past, max(1, self.body // 3))
-            self.go_to(past + planned - self.body)
+            self.go_to(self._newest_top)
+
+    @property
+    def _is_headed(self) -> bool:
+        return self.size.height >= _HEADED
+
+    @property
+    def _newest_top(self) -> int:
+        """The first row that is seen where the newest packet and some of what is planned are."""
+        past = self.ladder.past
+        planned = min(self.ladder.height - past, max(1, self.body // 3))
+        return max(0, past + planned - self.body)
+
+    @property
+    def below(self) -> int:
+        """Rows of what has happened below those that are seen; 0 while the newest is followed."""
+        if not self._reads_back and self.marked is None:
+            return 0
+        seen = self.size.height - self._is_headed - 1  # the last row says so
+        return max(0, self.ladder.past - int(self.scroll_y) - seen)
 
     # ---- the mark -------------------------------------------------------------------------------
     @property
@@ -349,6 +387,9 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
         offset = event.get_content_offset(self)
         if offset is None or "@click" in event.style.meta:
             return
+        if self.below and offset.y == self.size.height - 1:
+            self.action_newest()
+            return
         row = self.ladder.item(self.line_at(offset.y))
         if isinstance(row, PacketRow | MarkerRow):
             self._mark(row)
@@ -358,16 +399,32 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
     def text_select_all(self) -> None:
         """Nothing: two clicks open the packet."""
 
-    def on_mouse_scroll_up(self) -> None:
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """Read back: more of the past is loaded, and what comes does not move it."""
+        event.stop()
+        event.prevent_default()
+        self.read_back(_TURN)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """At the end, follow the newest packet again."""
+        event.stop()
+        event.prevent_default()
+        if self._reads_back or self.marked is not None:
+            self.read_back(-_TURN)
+
+    def read_back(self, rows: int) -> None:
+        """Scroll by some rows towards the past; a negative number: towards the present."""
+        at_end = self._newest_top
+        below = at_end - int(self.scroll_y) + rows
+        if below <= 0:
+            self.action_newest()
+            return
         if not self._reads_back:
             self._reads_back = True
-            self.read_if_seen()
-
-    def on_mouse_scroll_down(self) -> None:
-        """At the end, follow the newest packet again."""
-        if self._reads_back and self.scroll_y >= self.max_scroll_y - 1:
-            self.action_newest()
+            self.marked = None
+            self.read_if_seen()  # more rows, above those that were seen
+        self.go_to(self._newest_top - below)
+        self.redraw()
 
     # ---- drawing --------------------------------------------------------------------------------
     @property
@@ -384,14 +441,15 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
 
     def heading(self) -> Content | None:
         """The names of the columns, where there is room."""
-        is_headed = self.size.height >= _HEADED
-        return linked(_content(self.ladder.pen.header())) if is_headed else None
+        return linked(_content(self.ladder.pen.header())) if self._is_headed else None
 
     def status(self) -> Content | None:
-        """Matches of the search, and the only queue pair that is shown; None without either."""
+        """Matches of the search, the only queue pair that is shown, and rows below; None: none."""
         parts = [f"only {self.follows}, q: all"] if self.follows else []
         if self.search.is_on or self.search.asks:
             parts.insert(0, self.search.found_text(len(self._hits)))
+        if below := self.below:
+            parts.append(f"▼ {fmt.count(below, 'row')} below  End")
         text = f" {'  '.join(parts)}".ljust(self.scrollable_content_region.width)
         return Content.styled(text, "$on on $event") if parts else None
 
@@ -405,3 +463,10 @@ def _content(pieces: list[Piece]) -> Content:
     styles = (f"{'bold ' * ink.bold}${ink.tone} {click(*ink.click) if ink.click else ''}"
               for _, ink in pieces)  # fmt: skip
     return Content.assemble(*zip((text for text, _ in pieces), styles, strict=True))
+
+
+def _unanswered(row: LadderRow) -> LadderRow:
+    """The row; of a timer that was armed without what is sent when it fires."""
+    if isinstance(row, MarkerRow) and row.kind is Kind.TIMER_ARMED:
+        return replace(row, psn=None)
+    return row

@@ -13,12 +13,14 @@ from textual.widgets import ContentSwitcher, Tab, Tabs
 
 from rdmalab.command import Noun
 from rdmalab.recovery.bug_reports import called, report
+from rdmalab.shell.lesson import rows_to_read
 from rdmalab.shell.output_format import NOTE_PAGE, NOTE_STRIP
 from rdmalab.shell.styled_text import Line, plain, rows, shown, text_of
 from rdmalab.tui.app_model import CARD, AppModel, LivePrograms
 from rdmalab.tui.bars import CaptionBar, Head, Keys, Tape
 from rdmalab.tui.console.prompt import Prompt
-from rdmalab.tui.pacing import Pacing
+from rdmalab.tui.layouts import place
+from rdmalab.tui.pacing import Pacing, after, after_refresh
 from rdmalab.tui.pane import Pane, read_all
 from rdmalab.tui.pane_table import NOTES, PACKET, TABS, WHY, WIRE, made
 from rdmalab.tui.screens.page import TextScreen
@@ -36,21 +38,20 @@ if TYPE_CHECKING:
     from rdmalab.doctor.report.report import Report
     from rdmalab.tui.app import Rdmalab
 
-    News = tuple[
-        object, Report | None, ChecklistReport | None
-    ]  # the lesson or lab, answers of why, checklist
+    # The lesson or lab, answer of why, checklist.
+    News = tuple[object, Report | None, ChecklistReport | None]
 
 _NARROW, _MEDIUM, _WIDE = 60, 110, 170  # as the breakpoints of the App
 _LOW, _TALL, _HIGH = 18, 34, 50
-_LEAST, _LEAST_WIRE = 7, 2  # rows of the prompt where room is short (a lesson takes one), the wire
+_LEAST, _LEAST_WIRE, _MENU = 7, 2, 11  # rows of the prompt (a lesson takes one), wire, with a menu
+_AROUND, _NEWEST_WIRE = 2, 3  # the frame and the typed line; rows of the wire beside a text
 HELD = "held: F8 is one event, F9 runs the world; calls are answered"
 _PROGRAM_FRAME_S = 0.15  # between two frames while programs run
 _PROGRAM_PAUSE_S = 0.004  # between two looks at programs that do nothing
 _SHARES = ("-more-wire", "-most-wire")  # of the height, in the style sheet
 _APART = "apart"  # the pane of the packet where it is no tab
 _SIDE = 4  # columns that the frame of the prompt takes
-_FIRST, _SIDE_AFTER_S = 2, 0.5  # of the first frames the side pane is none: a first line is first
-_SOON_S = 0.001  # the prompt first, then the panes
+QUIET_S, _SOON_S = 0.5, 0.001  # before the side pane without a key; the prompt, then the panes
 
 
 class TabRow(Tabs, can_focus=False):
@@ -74,7 +75,7 @@ class Main(Screen[None]):
         self._reported: set[str] = set()  # bugs of panes
         self._printed: list[Line] = []  # by the line that is carried out
         self.answer: list[Line] = []  # of the last line that does not copy
-        self._was_beside = self._is_due = self._is_why_over = False
+        self._was_beside = self._is_due = self._is_why_over = self._has_side = False
         self._grown_for: object = None  # the session whose wire has the height that it needs
         self.frames = 0  # drawn so far
         self.wanted = ""  # the pane that gets the focus when it is there
@@ -82,9 +83,7 @@ class Main(Screen[None]):
     def compose(self) -> ComposeResult:
         """Each part is placed by the style sheet."""
         self._was_beside = self.is_beside
-        # Textual sets these after the first layout, which would be one for another size.
-        for most, points in zip(self.app.size, self.app.breakpoints, strict=True):
-            self.add_class(next(name for least, name in reversed(points) if most >= least))
+        place(self)
         self.set_class(not self.is_beside, "-wire-in-front")
         yield Head(self.view, id="head")
         yield Tape(self.view, id="tape")
@@ -196,8 +195,8 @@ class Main(Screen[None]):
         finally:
             was, self._met = self._met, self._news()
             is_change = before != self._moment
-            self.set_timer(
-                _SOON_S, partial(self._settle, text, self._printed, was, self._met, is_change)
+            after(
+                self, _SOON_S, partial(self._settle, text, self._printed, was, self._met, is_change)
             )
 
     @property
@@ -314,7 +313,7 @@ class Main(Screen[None]):
         """Draw once after the next refresh, however often that is asked for."""
         if not self._is_due:
             self._is_due = True
-            self.call_after_refresh(self.frame)
+            after_refresh(self, self.frame)
 
     def frame(self) -> None:
         """Draw what differs. During a search the panes would need a replay for each moment."""
@@ -335,7 +334,6 @@ class Main(Screen[None]):
         Where there is much, the wire grows with the session and never shrinks: no step moves it.
         """
         bottom, wire = self.query_one("#bottom"), self.query_one(f"#{WIRE}", Pane)
-        # What is planned in a run goes.
         is_moving = self.model.conversation.running or self.maximized
         if self._grown_for is not self.model.session:
             self._grown_for = self.model.session
@@ -350,6 +348,9 @@ class Main(Screen[None]):
             return
         least = _LEAST - self.has_class("-lesson")
         both = bottom.size.height + wire.size.height
+        if self._news()[0] is not None:  # what is to be read stands in the prompt
+            least = max(least, min(rows_to_read(self.answer) + _AROUND, both - _NEWEST_WIRE))
+        least = max(least, min(_MENU, both - _LEAST_WIRE) if self.prompt.is_choosing else 0)
         rows = max(least, both - max(_LEAST_WIRE, wire.rows_drawn + 1))
         has = bottom.styles.height
         if wire.size.height and (has is None or has.value != rows):
@@ -359,7 +360,8 @@ class Main(Screen[None]):
         """A pane has failed: each bug is reported once, and the session goes on."""
         if (text := called(bug)) not in self._reported:
             self._reported.add(text)
-            self.prompt.write(plain(shown(f"{text}; {report(bug)}"), "class:error"))
+            written = report(bug, self.model.conversation.last_typed)
+            self.prompt.write(plain(shown(f"{text}; {written}"), "class:error"))
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """The tab in front has the colour of the focus while its pane has the keys."""
@@ -433,14 +435,19 @@ class Main(Screen[None]):
     def _front(self, name: str) -> None:
         self.set_class(name == WIRE and not self.is_beside, "-wire-in-front")
         self._mark_covered()
-        if name != WIRE:
-            later = _SOON_S if self.frames > _FIRST else _SIDE_AFTER_S
+        if name != WIRE and self._has_side:
             switch = partial(self._switch, name)  # no coroutine before the worker runs
-            self.set_timer(
-                later,
-                lambda: self.app.run_worker(switch, group="tabs"),  # type: ignore[arg-type]
-            )
+            start = partial(self.app.run_worker, switch, group="tabs")  # type: ignore[arg-type]
+            after(self, _SOON_S, start)
         self.frame_soon()
+
+    def open_side(self) -> None:
+        """Make the pane of the tab in front, once nothing is typed or carried out."""
+        if self.prompt.busy or self.prompt.has_more:
+            after(self, QUIET_S, self.open_side)
+        elif not self._has_side:
+            self._has_side = True
+            self._front(self.tab)
 
     def _mark_covered(self) -> None:
         """Show the tasks of a lab in the strip, where another tab covers them."""
@@ -476,6 +483,7 @@ class Main(Screen[None]):
 
     def bring(self, name: str, *, focus: bool = False) -> None:
         """Show a pane that has a tab."""
+        self._has_side = True
         name = _APART if name == PACKET and self.is_apart else name
         if name != _APART and (name != WIRE or not self.is_beside):
             self.query_one(TabRow).active = f"tab-{name}"

@@ -15,6 +15,7 @@ import pytest
 
 from rdmalab.compat.c.open_labs import NoSuchLab, new_place, place_of
 from tests.compat.c.running import compiled, free_port
+from tests.each import each
 from tests.tools import needs
 
 EXEC = [sys.executable, "-m", "rdmalab", "exec"]
@@ -65,6 +66,13 @@ def opened(*words: str) -> Iterator[OpenLab]:
         lab.process.communicate()
 
 
+@pytest.fixture
+def course(runtime: Path) -> Iterator[OpenLab]:
+    assert runtime.exists()
+    with opened("--name", "course") as lab:
+        yield lab
+
+
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*EXEC, *words], capture_output=True, text=True, timeout=60, check=False)
 
@@ -103,7 +111,7 @@ def test_a_program_gets_eio_when_the_lab_ends() -> None:
 
 
 @needs("gcc")
-@pytest.mark.parametrize(("words", "sentence"), [
+@each("words, sentence", [
     (["--in", "none", "--", "true"], "Error: no lab named none is open; open are: course"),
     (["--name", "course"],
      "Error: a lab named course is open already; choose another: --name NAME"),
@@ -113,10 +121,10 @@ def test_a_program_gets_eio_when_the_lab_ends() -> None:
      "--save is for who opens the lab, not beside --in"),
 ])  # fmt: skip
 def test_a_name_or_option_of_an_open_lab_is_refused_in_one_sentence(
-    words: list[str], sentence: str
+    words: list[str], sentence: str, course: OpenLab
 ) -> None:
-    with opened("--name", "course"):
-        ended = run(*words)
+    ended = run(*words)
+    assert course.process.poll() is None
     assert ended.returncode
     assert sentence in ended.stderr
     assert "Traceback" not in ended.stderr

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 import time
 from contextlib import ExitStack
 
@@ -112,14 +113,19 @@ def test_no_line_is_mixed_with_that_of_another_program(
     assert printed(*turns, pause_s=pause_s) == expected
 
 
-def test_what_was_printed_before_the_end_is_not_lost() -> None:
+def of_one_program() -> tuple[bytearray, Outputs]:
+    """The outputs of a program on A, and what has come of them."""
     got = bytearray()
 
     def write(_: int, text: bytes) -> int:
         got.extend(text)
         return len(text)
 
-    outputs = Outputs([b"A | "], {1: 1}, write)
+    return got, Outputs([b"A | "], {1: 1}, write)
+
+
+def test_what_was_printed_before_the_end_is_not_lost() -> None:
+    got, outputs = of_one_program()
     with outputs.opened(0) as streams:
         os.write(streams["stdout"], b"x" * 1_000 + b"\nlast\n")
     until_s = time.monotonic() + 10
@@ -128,3 +134,20 @@ def test_what_was_printed_before_the_end_is_not_lost() -> None:
     assert bytes(got) == b"A | " + b"x" * 1_000 + b"\nA | last\n"
     assert not outputs.sources
     outputs.close()
+
+
+def test_what_the_kernel_hands_over_after_the_end_is_not_lost() -> None:
+    got, outputs = of_one_program()
+    with outputs.opened(0) as streams:
+        late = os.dup(streams["stdout"])
+
+    def print_late() -> None:
+        time.sleep(0.1)
+        os.write(late, b"late\n")
+        os.close(late)
+
+    thread = threading.Thread(target=print_late)
+    thread.start()
+    outputs.close()
+    thread.join()
+    assert bytes(got) == b"A | late\n"

@@ -3,11 +3,15 @@
 import os
 import re
 import signal
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests.compat.c.running import both, execute, free_port
-from tests.each import ALL, a_tenth, a_third
+from tests.each import ALL, a_tenth, a_third, each
 from tests.tools import needs
 
 PINGPONGS = [
@@ -96,6 +100,15 @@ def test_ibv_devinfo_prints_the_device() -> None:
     assert "GID[  1]:\t\t::ffff:10.0.0.2, RoCE v2" in out
 
 
+@needs("ibv_devinfo")
+@pytest.mark.parametrize(
+    ("profile", "vendor"), [("strict", "0x20000"), ("rxe", "0xffffff"), ("mlx5", "0x02c9")]
+)
+def test_the_vendor_is_that_of_the_device_model(profile: str, vendor: str) -> None:
+    out = ends_well("--profile", profile, "--node", "both", "--", "ibv_devinfo")
+    assert f"vendor_id:\t\t\t{vendor}" in out
+
+
 @needs("ibv_rc_pingpong")
 def test_a_lost_packet_is_sent_again_under_a_program() -> None:
     fault = ["--world", "fault drop A->B nth=3"]
@@ -162,3 +175,17 @@ def test_why_at_the_end_knows_of_a_rejected_connection() -> None:
     ended = execute("--why", "--", *words.split(), limit_s=30)
     assert "FAILED  rping" in ended.err
     assert "WELL" not in ended.err
+
+
+@needs("rping")
+@each("name", ["kept.rdmalab", "kept.rdmalab.yaml"])
+def test_why_of_a_saved_session_knows_of_a_rejected_connection(name: str) -> None:
+    words = "rping -s -a 10.0.0.1 -p 1111 -C 2 : rping -c -a 10.0.0.1 -p 2222 -C 2"
+    with TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        ended = execute("--save", str(path), "--why", "--", *words.split(), limit_s=30)
+        command = [sys.executable, "-m", "rdmalab", "why", str(path)]
+        asked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert asked.returncode == 1
+    assert "rejected, no program listens" in asked.stdout
+    assert asked.stdout.strip() in ended.err

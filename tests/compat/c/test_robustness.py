@@ -196,3 +196,9 @@ def test_a_late_listener_gets_the_connect_request(
     os.mkfifo(fifo)
     ended = execute("--", program, str(fifo), "A", *more, ":", program, str(fifo), "B")
     assert text in ended.out, ended
+
+
+@needs("gcc")
+def test_an_event_of_a_destroyed_cm_id_is_not_returned() -> None:
+    ended = execute("--", compiled("cm_gone_id"))
+    assert ended.code == 0, ended

@@ -44,6 +44,9 @@ class Peer:
     def say(
         self, word: str, at: int = 0, tail: bytes = b"", *, thread: int = 0, **fields: int
     ) -> None:
+        self.send(word, at, fields, tail, thread)
+
+    def send(self, word: str, at: int, fields: object, tail: bytes = b"", thread: int = 0) -> None:
         row = wire.WORDS[NUMBERS[word]]
         body = row.asks.pack(fields) + tail
         self.sock.sendall(wire.HEAD.pack(len(body), row.number, at, thread, 0, 0) + body)
@@ -51,6 +54,9 @@ class Peer:
     def ask(self, word: str, at: int = 0, tail: bytes = b"", **fields: int) -> tuple[int, bytes]:
         """The errno and the fields of the answer."""
         self.say(word, at, tail, **fields)
+        return self.answer()
+
+    def answer(self) -> tuple[int, bytes]:
         self.turn()
         length, error, _ = wire.ANSWER.unpack(self.sock.recv(wire.ANSWER.size))
         return error, self.sock.recv(length) if length else b""
@@ -74,6 +80,16 @@ def serving() -> Iterator[tuple[Server, Path]]:
 def server() -> Iterator[tuple[Server, Path]]:
     with serving() as made:
         yield made
+
+
+def test_a_program_that_has_just_come_does_not_wait_elsewhere(
+    server: tuple[Server, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rdmalab.compat.c.server.socket_wait", lambda _: "in a socket")
+    Peer(*server).hello()
+    server[0].excuse()
+    server[0].look_outside({"server": 0})
+    assert not server[0].trouble.stuck
 
 
 def test_a_program_says_hello_and_makes_an_object(server: tuple[Server, Path]) -> None:

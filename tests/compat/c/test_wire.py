@@ -1,11 +1,16 @@
 """What the C library and the lab exchange."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rdmalab.compat.c import wire
 from rdmalab.compat.c.connections import HANDLERS as CM_HANDLERS
 from rdmalab.compat.c.posts import HANDLERS
+from rdmalab.hca.wr import Cqe
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import WCFlags, WCOpcode
 
 _SPECIAL = {"hello", "open_async", "create_comp_channel", "cm_open_channel", "poll_cq",
             "cm_get_event", "share_page"}  # fmt: skip
@@ -53,3 +58,9 @@ def test_the_header_has_a_structure_of_each_word() -> None:
     for word in wire.WORDS.values():
         assert f"WORD_{word.name.upper()} = {word.number}," in text
         assert f"struct ask_{word.name} {{" in text
+
+
+def test_completions_of_all_sizes_are_packed_alike() -> None:
+    usual = Cqe(7, WCStatus.SUCCESS, WCOpcode.RECV, 64, 17, 3, False, wc_flags=WCFlags.WITH_IMM)
+    for cqe in (usual, replace(usual, route=(1, 2, 3)), replace(usual, byte_len=1 << 40)):
+        assert wire.pack_cqe(cqe) == wire.WC.pack(cqe)

@@ -53,6 +53,11 @@ def words_of(text: str) -> str:
     return " ".join(text.split())
 
 
+def _cause(slug: str) -> str:
+    """The pattern of a cause, of what is asked about or of something else."""
+    return rf" {slug}(?: of (?:the call of event \d+|\S+))?: "
+
+
 def lines_with(program: str, call: str) -> set[str]:
     """`file.c:17` of each line of a program and of pair.h that has this."""
     return {
@@ -71,7 +76,7 @@ def test_the_cause_is_reported_while_they_run_and_found_in_what_was_saved(
     ended = execute("--save", str(saved), *pair(case.program, tmp_path))
     reported = words_of(ended.err)
     # Who polls first is asked about: of the sender's completion the cause is the receive's.
-    assert re.search(rf" {case.cause}(?: of \S+)?: ", reported), ended.err
+    assert re.search(_cause(case.cause), reported), ended.err
     assert case.evidence in reported, ended.err
     assert ("they hang" in reported) == case.hangs, ended.err
     sources = re.findall(r"^ +(?:ev \d+:|posted at) (\S+:\d+) in \w+$", ended.err, re.MULTILINE)
@@ -79,7 +84,7 @@ def test_the_cause_is_reported_while_they_run_and_found_in_what_was_saved(
     question = ["A.qp0"] if case.program == "deadlock" else []  # nothing is wrong with the adapters
     command = [sys.executable, "-m", "rdmalab", "why", str(saved), *question]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert f" {case.cause}: " in words_of(done.stdout)
+    assert re.search(_cause(case.cause), words_of(done.stdout)), done.stdout
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.program)
@@ -87,6 +92,43 @@ def test_why_at_the_end_finds_it_too(case: Case, tmp_path: Path) -> None:
     ended = execute("--why", *pair(case.program, tmp_path))
     assert ended.code, ended.err
     assert "WELL" not in ended.err, ended.err
+
+
+def test_the_wait_after_a_refused_post_is_named_with_it(tmp_path: Path) -> None:
+    saved = tmp_path / "saved.rdmalab"
+    ended = execute("--save", str(saved), *pair("ignored_refusal", tmp_path))
+    command = [sys.executable, "-m", "rdmalab", "why", str(saved)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    for text in (ended.err, done.stdout):
+        assert "has no completion, and none will come without another call" in words_of(text)
+        assert "1. inline-too-long of the call of event" in words_of(text)
+
+
+def test_a_refused_call_is_explained_after_other_trouble(tmp_path: Path) -> None:
+    ended = execute(*pair("busy_after_error", tmp_path))
+    assert "has polled REM_ACCESS_ERR" in ended.err
+    assert "ended with 1 after dealloc_pd was refused with EBUSY" in ended.err
+    assert "dealloc_pd returned EBUSY" in ended.err.partition("ended with 1")[2]
+
+
+def test_the_fix_is_the_call_that_the_program_has_to_change(tmp_path: Path) -> None:
+    ended = execute(*pair("wrong_rkey", tmp_path))
+    fix = words_of(ended.err.partition("fix: ")[2])
+    assert fix.startswith("change the program: in place of the call of event ")
+    assert ": post_send B.qp0 wr_id=7 opcode=RDMA_WRITE" in fix
+    assert "state=RESET" not in ended.err
+    assert "causes ruled out: exec --save FILE, then rdmalab why -v FILE" in words_of(ended.err)
+
+
+def test_a_report_is_as_wide_as_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    ended = execute(*pair("wrong_rkey", tmp_path))
+    folded = [row for row in ended.err.splitlines() if "[ev " in row]
+    assert folded
+    assert max(map(len, folded)) == 80
 
 
 def test_a_right_program_ends_well(tmp_path: Path) -> None:

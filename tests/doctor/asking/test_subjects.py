@@ -3,6 +3,7 @@
 import pytest
 
 from rdmalab.command import NotUnderstood
+from rdmalab.doctor.asking.questions import normalised
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.subject import Sort, Subject
@@ -16,7 +17,8 @@ _BAD = "post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg=A.mr0[0:64] rkey=1 flags=SI
 
 def asked(lab: Lab, text: str = "") -> list[Subject]:
     node = parse_expression(text, "A").node if text else None
-    return subjects(lab.session, Log(lab.session), node)
+    log = Log(lab.session)
+    return subjects(lab.session, log, normalised(lab.session, log, node))
 
 
 def sorts(lab: Lab, text: str = "") -> list[tuple[str, int]]:
@@ -110,7 +112,7 @@ def test_subject_of_an_errno_is_the_last_refused_call() -> None:
     [
         ("A.qp9", 'nothing is called "A.qp9"'),
         ("EBUSY", "no call was refused with EBUSY"),
-        ("EFOO", "is no object and no errno"),
+        ("EFOO", "is no errno"),
         ("A.mr0[4000:5000]", "leaves the region"),
         ("A.qp0.state", "why does not explain A.qp0.state"),
         ("1 + 1", "not a subject of why"),

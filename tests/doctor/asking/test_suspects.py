@@ -34,7 +34,7 @@ def test_an_empty_shared_receive_queue_is_named_and_filled(use: str, question: s
     assert report.is_trouble
     assert report.remedy is not None
     assert report.remedy.works
-    assert report.remedy.cure.lines == ["post_srq_recv B.srq0 sg=B.mr0[0:24]"]
+    assert report.remedy.cure.lines == ["post_srq_recv B.srq0 sg=B.mr0[64:88]"]  # [0:64] is unread
 
 
 def test_a_thread_without_receives_on_a_shared_queue() -> None:

@@ -104,6 +104,14 @@ def test_loc_prot_not_for_flushed_requests() -> None:
     assert verdict(lab, "A.qp0.wr[2]", "loc-prot") is Verdict.OK
 
 
+def test_a_receive_of_xrc_goes_to_its_shared_queue_once_more() -> None:
+    made = ("alloc_pd B.pd9", "reg_mr B.mr9 pd=B.pd9 length=128 access=LOCAL_WRITE",
+            "post_srq_recv B.srq0 wr_id=1 sg=B.mr9[0:128]")  # fmt: skip
+    lab = pair(*made, f"{SENT} remote_srqn=B.srq0", use="use xrc_pair")
+    for asked in ("A.qp0.wr[1]", "B.srq0.recv_wr[1]"):
+        assert "post_srq_recv B.srq0 wr_id=1 sg=B.mr9[0:128]" in cured(lab, asked)
+
+
 # --------------------------------------------------------------------------- 69 loc-qp-op
 def test_destroy_ah_after_completion_is_no_cause() -> None:
     lab = pair("post_recv B.qp0 wr_id=2 sg=B.mr0[0:104]", use="use ud_pair")
@@ -153,6 +161,13 @@ def test_fix_of_rem_access_shortens_a_write_beyond_the_mr() -> None:
     assert "remote=B.mr0[4064]" in again
 
 
+def test_a_missing_right_names_the_reg_mr_that_did_not_give_it() -> None:
+    lab = pair("reg_mr B.mr1 pd=B.pd0 length=64 access=REMOTE_READ", f"{WRITE} remote=B.mr1")
+    assert "B.mr1 was registered with access=REMOTE_READ" in evidence_of(
+        lab, "A.qp0.wr[1]", "rem-access"
+    )
+
+
 # --------------------------------------------------------------------------- 72, 73, 74
 def test_retry_exc_lists_each_transmission_and_its_fate() -> None:
     lab = pair("fault drop A->B count=9", f"{WRITE} remote=B.mr0[0]",
@@ -161,6 +176,8 @@ def test_retry_exc_lists_each_transmission_and_its_fate() -> None:
     assert facts.verdict is Verdict.FAIL
     assert len(facts.evidence) == 4
     assert all("lost" in each.text and each.event is not None for each in facts.evidence[:3])
+    first = facts.evidence[0].text
+    assert first.startswith("A sent RDMA_WRITE_ONLY psn=0 at 0.100 us; it was lost: ")
 
 
 def test_rnr_retry_exc_counts_rnr_naks() -> None:

@@ -11,13 +11,17 @@ _THREAD = (
 )
 
 
-@pytest.mark.parametrize("time", ["100us", "635us", "700us", "3ms"])
-@pytest.mark.parametrize("question", ["why", "why A.main", "why B.main"])
-def test_sends_before_receives_at_both_ends(time: str, question: str) -> None:
+@pytest.mark.parametrize(
+    ("time", "questions"),
+    [*((time, ("why", "why A.main", "why B.main")) for time in ("100us", "635us", "700us")),
+     ("3ms", ("why",))],
+)  # fmt: skip
+def test_sends_before_receives_at_both_ends(time: str, questions: tuple[str, ...]) -> None:
     lab = played("use rc_pair", *(_THREAD.format(node, "") for node in "AB"), f"run {time}")
-    report = answer(lab, question)
-    assert (report.outcome.kind, report.slug) == (Status.NEVER, "mutual-wait")
-    assert "A.main polls in vain in line 2" in report.text
+    for question in questions:
+        report = answer(lab, question)
+        assert (report.outcome.kind, report.slug) == (Status.NEVER, "mutual-wait"), question
+        assert "A.main polls in vain in line 2" in report.text, question
 
 
 def test_a_thread_that_will_post_its_receive_holds_nothing_up_for_long() -> None:

@@ -136,12 +136,23 @@ def test_wr_id_ambiguous_of_two_unpolled_completions() -> None:
 
 
 def test_receives_and_shared_receives_are_asked_too() -> None:
-    twice = ["post_srq_recv B.srq0 wr_id=2 sg=B.mr0[0:64]"] * 2
+    twice = [f"post_srq_recv B.srq0 wr_id=2 sg=B.mr0[{n}:{n + 64}]" for n in (0, 64)]
     lab = lab_of(
         *twice, RECV.replace("B.qp0", "A.qp0").replace("B.mr", "A.mr"), pair="use srq_pair"
     )
     assert verdict(lab, "B.srq0.recv_wr[2]", "wr-id-ambiguous") is Verdict.WARN
     assert verdict(lab, "A.qp0.recv_wr[2]", "wr-id-ambiguous") is Verdict.OK
+
+
+def test_wr_id_ambiguous_not_for_equal_receives_polled_one_by_one() -> None:
+    """As ibv_rc_pingpong posts them: whichever a completion means, the bytes are the same."""
+    send = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
+    lines = [RECV] * 3 + [send, "run", "poll_cq B.cq0", send, "run", "poll_cq B.cq0"]
+    lab = lab_of(*lines)
+    assert verdict(lab, "B.qp0.recv_wr[2]", "wr-id-ambiguous") is Verdict.OK
+    assert why(lab, "B.cq0").warnings == []
+    late = lab_of(RECV, RECV, send, send, "run", "poll_cq B.cq0 num_entries=2")
+    assert verdict(late, "B.qp0.recv_wr[2]", "wr-id-ambiguous") is Verdict.WARN
 
 
 def test_wr_id_ambiguous_not_for_a_send_and_a_receive() -> None:

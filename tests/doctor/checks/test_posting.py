@@ -5,6 +5,7 @@ import pytest
 from rdmalab.doctor.check import Verdict
 from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.lab import Lab
+from rdmalab.repair.by_rule import suggestion
 from tests.doctor.asking import chain, finding, verdict, why
 from tests.labs import RECV, SEND, lab_of
 
@@ -207,6 +208,21 @@ def test_polls_missing_with_one_signaled_request() -> None:
     lab = after(*_FULL[1:], _ONE_MORE, "run", _ONE_MORE, pair="use rc_pair max_send_wr=4")
     assert chain(lab, "ENOMEM") == ["polls-missing"]
     assert verdict(lab, "ENOMEM", "sq-full-of-unsignaled") is Verdict.OK
+
+
+_OLD = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:5] remote=B.mr0[4094]"
+_AGAIN = ("reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0")
+
+
+def test_a_completion_from_before_a_reset_frees_no_slot() -> None:
+    lab = after(_OLD, "run", *_AGAIN, *_FULL, "run", pair="use rc_pair max_send_wr=4")
+    refused = lab.do(_FULL[0])[-1]
+    assert refused.refusal is not None
+    assert "poll_cq" not in suggestion(lab.session, refused)
+    report = why(lab)
+    assert [cause.check.slug for cause in report.causes] == ["sq-full-of-unsignaled"]
+    assert report.remedy is not None
+    assert not any(line.startswith("poll_cq") for line in report.remedy.cure.lines)
 
 
 def test_polls_missing_not_while_requests_are_under_way() -> None:

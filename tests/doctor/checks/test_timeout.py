@@ -143,7 +143,36 @@ def test_seven_is_seven_elsewhere_and_six_is_six_on_soft_roce() -> None:
     six = lab_on({"A": RXE, "B": RXE}, *_GONE, pair="use rc_pair timeout=14 retry_cnt=6")
     assert "retry7-rxe" not in blamed(six, _WR)
     endless = lab_on({"A": RXE, "B": RXE}, *_GONE, pair="use rc_pair timeout=14 retry_cnt=7")
-    assert "retry7-rxe" in blamed(endless, _WR)
+    assert verdict(endless, _WR, "retry7-rxe") is Verdict.FAIL
+
+
+_END = "pkey_index=0 port_num=1 qp_access_flags=REMOTE_WRITE"
+_RTR = "state=RTR path_mtu=512 max_dest_rd_atomic=1 min_rnr_timer=12"
+_RTS = "state=RTS timeout=14 retry_cnt=7 rnr_retry=7 sq_psn=0 max_rd_atomic=1"
+ROOTS = {
+    "peer-destroyed": ("destroy_qp B.qp0",),
+    "peer-state": ("modify_qp B.qp0 state=RESET",),
+    "wrong-qpn": (
+        "modify_qp A.qp0 state=RESET", f"modify_qp A.qp0 state=INIT {_END}",
+        f"modify_qp A.qp0 {_RTR} dest_qp_num=99 rq_psn=0 ah=B", f"modify_qp A.qp0 {_RTS}",
+    ),
+    "psn-mismatch-behind": (
+        "modify_qp B.qp0 state=RESET", f"modify_qp B.qp0 state=INIT {_END}",
+        f"modify_qp B.qp0 {_RTR} dest_qp_num=A.qp0 rq_psn=99 ah=A", f"modify_qp B.qp0 {_RTS}",
+    ),
+    "port-not-active": ("link down",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("root", ROOTS)
+def test_a_retry_without_limit_hides_no_root(root: str) -> None:
+    write = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0 flags=SIGNALED"
+    lab = lab_on({"A": RXE, "B": RXE}, *ROOTS[root], write, "run 1s")
+    report = why(lab)
+    assert (report.slug, report.outcome.kind) == (root, Status.NEVER)
+    assert "retry7-rxe" in [cause.check.slug for cause in report.stations]
+    assert report.remedy is not None
+    assert report.remedy.works
 
 
 # --------------------------------------------------------------------------- 36, 37 RNR

@@ -3,6 +3,7 @@
 import pytest
 
 from rdmalab.doctor.evidence.outcome import Status
+from rdmalab.doctor.report.brief import Budget, brief
 from tests.doctor.asking import played, why
 
 _PAIR = "use rc_pair"
@@ -14,6 +15,53 @@ _DATAGRAM = (
 _SEND = "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
 _UNSIGNALED = "post_send A.qp0 wr_id=7 opcode=RDMA_WRITE sg=A.mr0[0:64] remote=B.mr0[0]"
 _TEARDOWN = ("destroy_qp A.qp0", "destroy_qp B.qp0", "destroy_cq A.cq0", "destroy_cq B.cq0")
+
+
+def test_a_refused_move_is_answered_where_the_queue_pair_stands_now() -> None:
+    lab = played(
+        "alloc_pd A.pd0", "create_cq A.cq0 cqe=4",
+        "create_qp A.qp0 qp_type=RC pd=A.pd0 send_cq=A.cq0 recv_cq=A.cq0",
+        "modify_qp A.qp0 state=RTR",
+        "modify_qp A.qp0 state=INIT qp_access_flags=REMOTE_WRITE pkey_index=0 port_num=1",
+        "modify_qp A.qp0 state=RTR path_mtu=1024 dest_qp_num=0x11 rq_psn=100",
+    )  # fmt: skip
+    assert "also needs ah_attr" in why(lab).outcome.sentence
+
+
+def test_a_second_loss_of_another_cause_is_named() -> None:
+    lost = _DATAGRAM.format(qkey="0x11111111")
+    lab = played(_UD, lost, "run", "post_recv B.qp0 wr_id=5 sg=B.mr0[0:64]",
+                 lost.replace("wr_id=7", "wr_id=8"), "run", profile="mlx5")  # fmt: skip
+    report = why(lab)
+    assert [(c.check.slug, c.name) for c in report.causes] == [
+        ("no-rr", "A.qp0.wr[7]"), ("ud-40-bytes", "A.qp0.wr[8]"),
+    ]  # fmt: skip
+    short = [row.line for row in brief(report, Budget(roots=1))]
+    assert any("also: A.qp0.wr[8] ud-40-bytes  [ev 2" in line for line in short)
+
+
+def test_well_names_unread_errors_after_a_repair() -> None:
+    bad = (
+        "post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg=A.mr0[0:5] remote=B.mr0[4094] flags=SIGNALED"
+    )
+    lab = played(_PAIR, bad, "run", "reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0",
+                 f"{_UNSIGNALED} flags=SIGNALED", "run")  # fmt: skip
+    report = why(lab)
+    assert report.slug == "well"
+    assert report.outcome.sentence == (
+        "nothing is left that failed, was refused, or hangs; 1 completion with an error to be"
+        " polled on A.cq0: REM_ACCESS_ERR; 1 asynchronous event of B not read: QP_ACCESS_ERR"
+    )
+
+
+def test_well_has_no_warning_of_a_life_that_was_repaired() -> None:
+    lab = played(
+        "use rc_pair retry_cnt=1 timeout=8", "link down", f"{_UNSIGNALED} flags=SIGNALED", "run",
+        "link up", _UNSIGNALED.replace("wr_id=7", "wr_id=8"), "apply A.qp0.wr[7]", "run",
+    )  # fmt: skip
+    report = why(lab)
+    assert report.slug == "well"
+    assert "cached-state" not in [cause.check.slug for cause in report.warnings]
 
 
 @pytest.mark.parametrize("tidy", [(), _TEARDOWN])

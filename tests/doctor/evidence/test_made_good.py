@@ -5,6 +5,7 @@ import pytest
 from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.lab import Lab
 from tests.doctor.asking import played, why
+from tests.doctor.tidying import destroy_all
 
 _BAD = (
     "post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg=A.mr0[0:5] remote_addr=0x100000 rkey=0xdead"
@@ -189,3 +190,34 @@ def test_an_atomic_that_was_refused_is_not_repeated_by_a_write() -> None:
         lab.do(line)
     report = why(lab)
     assert (report.outcome.kind, report.is_trouble) == (Status.REFUSED, True)
+
+
+_SECOND = tuple(
+    f"create_qp {n}.qp1 pd={n}.pd0 qp_type=RC send_cq={n}.cq0 recv_cq={n}.cq0" for n in "AB"
+)
+_UP = ("connect A.qp1 B.qp1", "post_recv B.qp1 wr_id=5 sg=B.mr0[0:64]")
+_EARLY = "post_send A.qp1 wr_id={} opcode=SEND sg=A.mr0[{}] flags=SIGNALED"
+_FILL = ("fill A.mr0[0:8] 7",)
+
+
+@pytest.mark.parametrize("destroyed", [False, True])
+@pytest.mark.parametrize(
+    ("again", "between", "well"),
+    [
+        (_EARLY.format(7, "0:8"), (), True),
+        (_EARLY.format(8, "0:8"), (), True),
+        (_EARLY.format(7, "0:8"), _FILL, True),
+        (_EARLY.format(8, "0:8"), _FILL, False),  # the next message, and the first is lost
+        (_EARLY.format(8, "8:16"), (), False),
+    ],
+)
+def test_a_post_refused_for_the_state_is_repeated_after_the_bring_up(
+    again: str, between: tuple[str, ...], *, well: bool, destroyed: bool
+) -> None:
+    lab = played("use rc_pair", *_SECOND, _EARLY.format(7, "0:8"), *_UP, *between, again, "run",
+                 "poll_cq A.cq0", "poll_cq B.cq0")  # fmt: skip
+    if destroyed:
+        destroy_all(lab.session)
+    report = why(lab)
+    assert report.is_trouble is not well
+    assert report.slug == ("well" if well else "wrong-state-post")

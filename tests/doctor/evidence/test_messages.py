@@ -9,7 +9,7 @@ from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.messages import Piece, meet, part
 from rdmalab.hca.wr import SGE
 from rdmalab.lab import Lab
-from rdmalab.spec.records import A, Kind, event_of, node_of, object_of
+from rdmalab.spec.records import A, Kind, event_of, object_of
 from tests.doctor.asking import pair
 from tests.labs import BUSY, lab_of
 
@@ -22,9 +22,9 @@ def octets(pieces: list[Piece]) -> list[int]:
 
 def arrivals(lab: Lab) -> list[tuple[str, int, int]]:
     """Node, serial and offset of the send of every packet that was received."""
-    log, world, found = Log(lab.session), lab.session.world, []
+    log, found = Log(lab.session), []
     for record in log.of(Kind.PACKET_RECEIVED):
-        message = messages.arrived(world, log, event_of(record), node_of(record), object_of(record))
+        message = messages.arrived_with(log, record)
         assert message is not None
         found.append((message.thing.node, message.wqe.serial, message.offset))
     return found
@@ -34,9 +34,7 @@ def test_every_packet_of_a_busy_pair_that_loses_some_is_traced_to_its_send() -> 
     lab = lab_of(*BUSY, "run")
     log = Log(lab.session)
     for record in log.of(Kind.PACKET_RECEIVED):
-        message = messages.arrived(
-            lab.session.world, log, event_of(record), node_of(record), object_of(record)
-        )
+        message = messages.arrived_with(log, record)
         assert message is not None
         span = range(message.wqe.first_psn, message.wqe.last_psn + 1)
         assert message.packet.psn in span
@@ -52,7 +50,7 @@ def test_messages_of_two_pairs() -> None:
     lab = pair("use rc_pair", "link latency=5us", *writes)
     log = Log(lab.session)
     for record in log.of(Kind.PACKET_RECEIVED, "B"):
-        message = messages.arrived(lab.session.world, log, event_of(record), "B", object_of(record))
+        message = messages.arrived_with(log, record)
         assert message is not None
         assert lab.session.names.of(message.thing) == f"A.qp{message.wqe.wr.wr_id}"
         assert message.packet == record[A]
@@ -69,13 +67,13 @@ def test_the_offset_is_that_of_the_packet_in_its_message() -> None:
 def test_message_of_a_taken_receive() -> None:
     lab = lab_of("post_recv B.qp0 wr_id=1 sg=B.mr0[0:8]", "post_recv B.qp0 wr_id=2 sg=B.mr0[0:8]",
                  "post_send A.qp0 wr_id=9 opcode=SEND sg=A.mr0[0:8]", "run")  # fmt: skip
-    log, world = Log(lab.session), lab.session.world
+    log = Log(lab.session)
     taken, waits = [record[A] for record in log.of(Kind.RECV_POSTED)]
     number = object_of(log.of(Kind.RECV_POSTED)[0])
-    message = messages.taking(world, log, "B", number, taken)
+    message = messages.taking(log, "B", number, taken)
     assert message is not None
     assert message.subject.wr_id == 9
-    assert messages.taking(world, log, "B", number, waits) is None
+    assert messages.taking(log, "B", number, waits) is None
 
 
 def test_the_newest_post_with_a_psn_is_meant() -> None:

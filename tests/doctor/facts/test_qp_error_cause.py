@@ -27,6 +27,12 @@ def test_qp_error_cause_before_the_flush() -> None:
     assert found.event < first
 
 
+def test_qp_error_cause_of_a_refused_key_names_its_failed_test() -> None:
+    bad = "post_send B.qp0 opcode=RDMA_WRITE sg=B.mr0[0:4] remote=A.mr0[4094] flags=SIGNALED"
+    found = fall_of(bad, SEND, "run")
+    assert found.sentence.endswith("opens bytes 0..4096 of A.mr0; bytes 4094..4098 were named")
+
+
 def test_qp_error_cause_is_none_in_rts_and_after_reset() -> None:
     assert qp_error_cause(case_of(lab_of(SEND), _WR)) is None
     assert qp_error_cause(case_of(lab_of(_ERR, "reset A.qp0"), "A.qp0")) is None

@@ -25,7 +25,7 @@ def again(lab: Lab, *, signaled: bool = False, revived: bool = False) -> list[st
 
 def test_again_posts_missing_receives() -> None:
     lines = again(full())
-    assert lines[:2] == ["post_recv B.qp0 sg=B.mr0[0:7]", "post_recv B.qp0 sg=B.mr0[0:9]"]
+    assert lines[:2] == ["post_recv B.qp0 sg=B.mr0[0:7]", "post_recv B.qp0 sg=B.mr0[7:16]"]
     assert lines[2] == _TWO
 
 

@@ -84,3 +84,16 @@ def test_trial_with_an_unsignaled_send_works() -> None:
     lab = lab_of(SEND, "run 2ms")
     lines = [RECV, "run", SEND.replace(" flags=SIGNALED", ""), RECV]
     assert attempt(lab.session, lines, subject_of(lab)).works
+
+
+def test_a_receive_on_bytes_of_a_waiting_receive_is_no_cure() -> None:
+    pair = [
+        f"create_qp {n}.qp1 pd={n}.pd0 qp_type=RC send_cq={n}.cq0 recv_cq={n}.cq0" for n in "AB"
+    ]
+    lab = lab_of(*pair, "connect A.qp1 B.qp1", "post_recv B.qp1 wr_id=5 sg=B.mr0[0:4096]",
+                 SEND)  # fmt: skip
+    sent = subject_of(lab)
+    over = attempt(lab.session, ["post_recv B.qp0 wr_id=6 sg=B.mr0[0:64]"], sent)
+    assert (over.works, over.ends) == (False, "B.qp0.recv_wr[6] has bytes of B.qp1.recv_wr[5]")
+    own = "reg_mr B.mr1 pd=B.pd0 length=64 access=LOCAL_WRITE"
+    assert attempt(lab.session, [own, "post_recv B.qp0 wr_id=6 sg=B.mr1[0:64]"], sent).works

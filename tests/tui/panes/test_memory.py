@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rdmalab.recovery.bug_reports import FOLDER
+from rdmalab.recovery.user_paths import state_path
 from rdmalab.tui.panes.memory import MemoryPane
 from tests.tui.panes.cards import alone, at
 from tests.tui.playing import first
+from tests.tui.stand import stand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import pytest
 
     from rdmalab.tui.world_view import WorldView
 
@@ -89,3 +94,34 @@ async def test_without_a_region_it_says_what_to_type() -> None:
     async with alone(lambda: memory(view), (80, 6)) as seen:
         assert "no memory region: reg_mr A.mr0 pd=A.pd0 length=4096 access=0" in seen.text
         assert seen.app.query_one(MemoryPane).twin == "show mr"
+
+
+async def test_it_is_drawn_before_it_has_read_another_session(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with stand((120, 40)) as it:
+        await it.say("reg_mr B.mr1 pd=B.pd0 length=64 access=LOCAL_WRITE", "write B.mr1[0:1] A")
+        await it.pane("memory")
+        await it.sees("B.mr1")
+        monkeypatch.setattr(MemoryPane, "read_rows", lambda _: None)
+        await it.say("new", "use rc_pair")
+        it.app.main.query_one(MemoryPane).refresh()
+        await it.until(lambda: "B.mr1" not in it.text)
+        assert "a bug" not in it.said
+
+
+async def test_a_pane_that_fails_while_it_is_drawn_ends_no_session(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(_pane: MemoryPane, _y: int) -> None:
+        raise IndexError("no such row")
+
+    async with stand((120, 40)) as it:
+        monkeypatch.setattr(MemoryPane, "render_line", fail)
+        await it.pane("memory")
+        await it.until(lambda: "a bug in rdmalab" in it.said)
+        await it.say("show pd")
+        await it.sees("A.pd0")
+        newest = max((state_path() / FOLDER).glob("*.txt"))
+        assert "> show pd" not in (text := newest.read_text())
+        assert "IndexError: no such row" in text

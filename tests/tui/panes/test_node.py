@@ -17,12 +17,17 @@ if TYPE_CHECKING:
     from rdmalab.tui.world_view import WorldView
 
 # What a card has inside: at 80x24 (today, and as it was asked for), at 120x40 and 200x60.
-SIZES = {"80x24": (37, 6), "80x24 low": (38, 7), "120x40": (57, 11), "200x60": (50, 36)}
-# moment, node, sizes (large: from 120x40 on), what must be seen
+SIZES = {"80x24": (37, 6), "80x24 low": (38, 7), "120x40": (57, 11), "200x60": (52, 36)}
+# moment, node, sizes (large: from 120x40 on, or one of them), what must be seen
 SEEN = """
 first | A | all | ●RTS; 1 of 8; ✓ 1 acked; ✓ wr1 SEND SUCCESS; hello
+first | A | large | RESET → INIT → RTR → ●RTS ⇄ SQD
+first | B | 80x24 low | PSN next 0  expected 1
+first | A | 200x60 | PSN next 1  expected 0  unacknowledged from 1  MSN 0
 first | B | all | ●RTS; ✓ 1 used; ✓ wr1 RECV; 64 B; hello
-first | A | large | RTR → RTS  ev 12; psn 0; rkey 0x326; PSN next 1; retries 7 of 7 left
+first | A | 120x40 | RTR → RTS  ev 12
+first | A | 200x60 | RESET → INIT → RTR → ●RTS ⇄ SQD   ERR; ev 12
+first | A | large | psn 0; rkey 0x326; PSN next 1; retries 7 of 7 left
 wrong rkey | A | all | ●ERR; ✗ 2 failed; ✗ wr7 WRITE 5 B REM_ACCESS_ERR; 3 of 16
 wrong rkey | A | all | ev 28
 wrong rkey | A | large |  ✗ wr8 WR_FLUSH_ERR; ✓ 1 acked; ✗ wr8 WRITE 8 B WR_FLUSH_ERR
@@ -76,7 +81,7 @@ def card(view: WorldView, position: int, size: tuple[int, int]) -> list[str]:
 def test_what_must_be_seen(row: str) -> None:
     moment, node, sizes, words = (part.strip(" ") for part in row.split("|"))
     for name, size in SIZES.items():
-        if sizes == "all" or not name.startswith("80"):
+        if sizes in ("all", name) or (sizes == "large" and not name.startswith("80")):
             shown = card(at(moment), "AB".index(node), size)
             missing = [w for w in words.split("; ") if not any(w in line for line in shown)]
             assert not missing, (name, missing, shown)
@@ -174,6 +179,32 @@ def test_the_memory_is_that_of_the_region_used_last_from_the_bytes_used() -> Non
     assert any(line.startswith("mr0+258") for line in card(view, 1, SIZES["80x24"]))
     view.choose("B.qp1")
     assert any(line.startswith("mr1+000 7a 7a") for line in card(view, 1, SIZES["80x24"]))
+
+
+def test_an_empty_shared_queue_names_the_message_that_needs_a_receive() -> None:
+    sends = [f"post_send A.qp{n} wr_id={n} opcode=SEND sg=A.mr1[0:64]" for n in (1, 2)]
+    _, view = first(
+        "use srq_pair", "post_srq_recv B.srq1 wr_id=100 sg=B.mr1[0:64]",
+        sends[0], "run 100us", sends[1], "run 100us",
+    )  # fmt: skip
+    for qp in ("B.qp1", "B.qp2"):
+        view.choose(qp)
+        for size in SIZES.values():
+            assert any("SRQ" in line or "srq1" in line for line in card(view, 1, size))
+    assert any("wr100 64 B taken by qp1" in line for line in card(view, 1, SIZES["200x60"]))
+    assert any("! no receive is posted" in line for line in card(view, 1, SIZES["80x24"]))
+
+
+def test_a_send_whose_completion_was_lost_has_failed() -> None:
+    sends = [SEND.replace("qp0", "qp1").replace("mr0", "mr1").replace("=2", f"={n}", 1)
+             for n in (7, 8, 9)]  # fmt: skip
+    lab, view = first("use rc_pair cqe=2", *["post_recv B.qp1 sg=B.mr1[0:64]"] * 3, *sends)
+    lab.do("run")
+    view.choose("A.qp1")
+    for size in SIZES.values():
+        shown = card(view, 0, size)
+        assert any("✗ wr9 SEND 4 B REM_OP_ERR" in line for line in shown), shown
+        assert not any("wr9 SEND 4 B acked" in line for line in shown)
 
 
 # ---- in an App ---------------------------------------------------------------------------------

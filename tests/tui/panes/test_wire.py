@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual import events
 from textual.geometry import Offset
 from textual.selection import Selection
 
@@ -30,6 +31,17 @@ def marked(bench: Bench) -> list[str]:
     return [line for line in bench.grid if line.startswith("▌")]
 
 
+def packets(bench: Bench) -> list[int]:
+    """The records of the packets that the pane has."""
+    return [row.number for row in pane_of(bench).rows if isinstance(row, PacketRow)]
+
+
+def printed_packets(bench: Bench) -> list[int]:
+    """The records of those that its command prints."""
+    rows = bench.lab.do(pane_of(bench).twin)[-1].value.rows
+    return [row.number for row in rows if isinstance(row, PacketRow)]
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_the_newest_packet_and_its_reason_are_seen(size: tuple[int, int]) -> None:
     async with alone(wire, size, played("wrong-rkey")) as bench:
@@ -44,6 +56,42 @@ async def test_more_rows_are_used_where_there_is_room() -> None:
         async with alone(wire, size, lab) as bench:
             assert pane_of(bench).ladder.room.tall == rows, size
             assert ("time" in bench.grid[0]) is (size[1] >= 9)
+
+
+WRITES = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:3000] remote=B.mr0[0]"
+SEND = "post_send A.qp0 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"
+LONG_RUN = (
+    "use rc_pair path_mtu=256 max_send_wr=64", "reg_mr A.big pd=A.pd0 length=65536 access=15",
+    "reg_mr B.big pd=B.pd0 length=65536 access=15",
+    *["post_send A.qp0 opcode=RDMA_READ sg=A.big[0:65536] remote=B.big[0] flags=SIGNALED"] * 3,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [(70, 13), (78, 6), (98, 30)])
+async def test_packets_in_flight_together_keep_their_psn(size: tuple[int, int]) -> None:
+    lab = Lab()
+    for line in LONG_RUN:
+        well(lab, line)
+    for lines in (("run 20us",), ("fault drop B->A every=9", "run 30us"), ("run 200us",)):
+        for line in lines:
+            well(lab, line)
+        async with alone(wire, size, lab) as bench:
+            rows = [row for row in bench.grid if "●" in row]
+            assert rows
+            assert not [row for row in rows if "psn=" not in row or "…" in row], bench.text
+    assert lab.session.world.event > 1000
+
+
+async def test_a_nak_keeps_its_psn_among_packets_in_flight() -> None:
+    lab = Lab()
+    send = "post_send A.qp0 wr_id={} opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
+    for line in ("use rc_pair cqe=2", *["post_recv B.qp0 sg=B.mr0[0:64]"] * 3,
+                 *map(send.format, (1, 2, 3)), "run"):  # fmt: skip
+        lab.do(line)
+    async with alone(wire, (70, 13), lab) as bench:
+        assert "NAK_REMOTE_OPERATION psn=2" in bench.text
+        assert "A.qp0" in bench.grid[0]
+        assert not [row for row in bench.grid[1:] if "A.qp0" in row]
 
 
 async def test_up_and_down_move_the_mark_and_the_end_follows_again() -> None:
@@ -216,7 +264,7 @@ async def test_reading_back_does_not_move_when_packets_come() -> None:
     well(lab, "until now >= 20ms")
     async with alone(wire, (72, 14), lab) as bench:
         pane = pane_of(bench)
-        pane.on_mouse_scroll_up()
+        pane.read_back(3)
         pane.go_to(3)
         await bench.pilot.pause()
         before = bench.grid[1:]
@@ -225,6 +273,51 @@ async def test_reading_back_does_not_move_when_packets_come() -> None:
         pane.action_newest()
         await bench.pilot.pause()
         assert bench.grid[1:] != before
+
+
+def turn(bench: Bench, kind: type[events.MouseEvent], y: int) -> None:
+    """Turn the wheel over the pane by one step."""
+    bench.pane.post_message(kind(bench.pane, 20, 2, 0, y, 0, False, False, False, 20, 2))
+
+
+async def test_the_wheel_reads_back_and_the_pane_says_how_much_is_below() -> None:
+    lab = Lab()
+    for line in ("use rc_pair", *[WRITES, "run"] * 6):
+        well(lab, line)
+    async with alone(wire, (78, 6), lab) as bench:
+        pane = pane_of(bench)
+        newest = bench.text
+        turn(bench, events.MouseScrollUp, -1)
+        await bench.pilot.pause()
+        assert "▼ 3 rows below" in bench.grid[-1]
+        assert bench.grid[0] not in newest
+        assert bench.grid[4][:70] in newest
+        await bench.say(WRITES, "run")  # a new event does not move what is read
+        assert "▼ 10 rows below" in bench.grid[-1]
+        await bench.pilot.click(pane, offset=(4, 5))
+        await bench.pilot.pause()
+        assert "rows below" not in bench.text
+        assert "ACK" in bench.grid[-1]
+        for _ in range(3):
+            turn(bench, events.MouseScrollUp, -1)
+        for _ in range(3):
+            turn(bench, events.MouseScrollDown, 1)
+        await bench.pilot.pause()
+        assert "rows below" not in bench.text
+        assert "ACK" in bench.grid[-1]
+
+
+async def test_a_mark_says_how_much_is_below_it() -> None:
+    lab = Lab()
+    for line in ("use rc_pair", *[WRITES, "run"] * 6):
+        well(lab, line)
+    async with alone(wire, (78, 6), lab) as bench:
+        pane_of(bench).focus()
+        await bench.press("pageup", "pageup")
+        assert marked(bench)
+        assert "rows below" in bench.grid[-1]
+        await bench.press("end")
+        assert "rows below" not in bench.text
 
 
 async def test_a_long_run_is_read_only_as_far_as_it_can_be_scrolled() -> None:
@@ -239,6 +332,34 @@ async def test_a_long_run_is_read_only_as_far_as_it_can_be_scrolled() -> None:
         await bench.press("home")
         assert 100 < len(pane.rows) <= 202
         assert "sent again" in pane.shown.plain  # how often is not known
+
+
+@pytest.mark.parametrize(("size", "rows"), [((78, 8), 1), ((72, 14), 0)])
+async def test_a_packet_of_one_row_has_a_planned_row_for_its_arrival(
+    size: tuple[int, int], rows: int
+) -> None:
+    lab = Lab()
+    for line in ("use rc_pair", SEND, "step packet"):
+        well(lab, line)
+    async with alone(wire, size, lab) as bench:
+        assert sum("receives SEND_ONLY psn=0" in row for row in bench.grid) == rows, bench.text
+        assert sum("planned" in row for row in bench.grid) == 2
+
+
+async def test_polls_of_a_program_push_no_packet_out() -> None:
+    lab = Lab()
+    well(lab, "use rc_pair max_send_wr=4")
+    lab.start("A.tx", [f"{SEND} wr_id=7", "poll A.cq0"])
+    async with alone(wire, (72, 14), lab) as bench:
+        for _ in range(3):
+            await bench.say("step 3000")
+        assert len(lab.session.world.trace.records) > 9_000
+        assert "RNR_NAK psn=0" in bench.text
+        assert not [row for row in bench.grid if row.rstrip(" ┊│").endswith("╭")], bench.text
+        before = packets(bench)
+        assert before == printed_packets(bench)
+        await bench.say("goto 300us")
+        assert packets(bench) == before[:2]
 
 
 async def test_a_selection_gives_the_drawn_text() -> None:

@@ -875,7 +875,8 @@ static void react(struct conn *conn, struct event *event, const struct answer_cm
 	}
 }
 
-API int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **found)
+/* The next event of a channel; 1: it was of an id that is destroyed, for which nobody waits. */
+static int take_event(struct rdma_event_channel *channel, struct rdma_cm_event **found)
 {
 	struct ask_cm_get_event ask = { .handle = ((struct channel *)channel)->number };
 	struct answer_cm_get_event told;
@@ -903,9 +904,9 @@ API int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_eve
 		conn = requested(channel, listener, &told);
 	else
 		conn = object_find(NOUN_CM_ID, 0, told.id);
-	if (!conn) { /* it was destroyed meanwhile */
+	if (!conn) {
 		free(event);
-		return result(ENODATA);
+		return 1;
 	}
 	event->owner = listener ? listener : conn;
 	count(event, 1);
@@ -917,6 +918,16 @@ API int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_eve
 	react(conn, event, &told);
 	*found = &event->cm;
 	return 0;
+}
+
+API int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **found)
+{
+	int error;
+
+	do
+		error = take_event(channel, found);
+	while (error > 0);
+	return error;
 }
 
 /* ------------------------------------------------------------------------------------- endpoints */

@@ -22,6 +22,7 @@
 #include <unistd.h>
 #include <infiniband/verbs.h>
 #include "wire.h"
+#include "page.h"
 
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
@@ -42,6 +43,14 @@ void octets_begin(struct octets *o);
 void octets_end(struct octets *o);
 void *octets_add(struct octets *o, const void *from, size_t length);
 
+/* Before each message. sites: the addresses to which the call and its caller return. */
+struct head { uint32_t length; uint16_t word, node; uint64_t thread, sites[2]; };
+
+void lab_callers(uint64_t sites[2]);
+
+/* Wake the lab: there is a send in the page. */
+void lab_ring(void);
+
 /* One question and its answer. Returns 0 or an errno, which is also in errno; then *bad is the number
  * of the work request that was refused. asked and answered: the tails; NULL: none. */
 int lab_say(enum word word, uint16_t node, const void *ask, size_t ask_length, struct octets *asked,
@@ -57,14 +66,30 @@ int lab_stream(enum word word, uint16_t node, uint32_t *number);
 /* Connect, in each process once. Returns how many devices the process sees; *first: of which node. */
 uint32_t lab_devices(uint16_t *first);
 
-/* Whether the queue of this slot is empty, so that a poll needs no message. Slot 0: ask the lab. */
-int lab_looks_in_vain(uint32_t slot, uint32_t entries);
-
 /* Whether this process is connected; the first node whose device it sees. */
 int lab_is_open(void);
 uint16_t lab_first(void);
 uint64_t rdmalab_clock(uint64_t until_ns, int connects);
 uint64_t rdmalab_pass(uint64_t ns, int connects);
+
+/* page.c --------------------------------------------------------------------------------------- */
+
+void page_share(int fd);
+void page_leave(void);
+void page_in_child(void);
+
+/* A call was answered that may have changed something: the next empty poll says something new. */
+void page_called(void);
+
+/* How many completions of this queue are in wc now; -1: ask the lab. taken: how many ever were. */
+int page_poll(struct ibv_cq *cq, uint32_t slot, uint32_t *taken, int entries, struct ibv_wc *wc);
+
+/* Whether this receive is posted now; 0: ask the lab. posted: how many ever were. */
+int page_post_recv(struct ibv_qp *qp, uint32_t slot, uint32_t *posted, const struct ibv_recv_wr *wr);
+
+/* The same of a send. sent: how many ever were posted, also by messages, which `page_sends` counts. */
+int page_post_send(struct ibv_qp *qp, uint32_t slot, uint32_t *sent, const struct ibv_send_wr *wr);
+void page_sends(uint32_t slot, uint32_t *sent, int count);
 
 /* objects.c ------------------------------------------------------------------------------------ */
 
@@ -89,6 +114,7 @@ void extended_post_functions(struct ibv_qp_ex *qp);
 struct pair {
 	struct ibv_qp_ex ex; /* begins with struct ibv_qp */
 	struct batch *batch;
+	uint32_t slot, posted, sent; /* in the page that is shared with the lab; receives by it; sends */
 };
 
 void batch_free(struct batch *batch);

@@ -1,13 +1,9 @@
 /* The connection to the lab. */
 #include "lab.h"
 #include <execinfo.h>
-#include <linux/futex.h>
 #include <link.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
 
 void octets_begin(struct octets *o)
 {
@@ -89,10 +85,10 @@ static int send_all(int fd, const void *from, size_t length)
 	return 0;
 }
 
-/* The first bytes of an answer, and the descriptor that comes with them; -1: none does. */
-static ssize_t receive_passed(int fd, void *to, size_t length, int *passed)
+/* The first bytes of an answer, and the two descriptors that come with them; -1: none does. */
+static ssize_t receive_passed(int fd, void *to, size_t length, int passed[2])
 {
-	union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control = {};
+	union { struct cmsghdr head; char room[CMSG_SPACE(2 * sizeof(int))]; } control = {};
 	struct iovec part = { to, length };
 	struct msghdr message = {
 		.msg_iov = &part, .msg_iovlen = 1,
@@ -101,8 +97,8 @@ static ssize_t receive_passed(int fd, void *to, size_t length, int *passed)
 	ssize_t n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
 	struct cmsghdr *extra = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
 
-	if (extra && extra->cmsg_type == SCM_RIGHTS)
-		memcpy(passed, CMSG_DATA(extra), sizeof(*passed));
+	if (extra && extra->cmsg_type == SCM_RIGHTS && extra->cmsg_len == CMSG_LEN(2 * sizeof(int)))
+		memcpy(passed, CMSG_DATA(extra), 2 * sizeof(int));
 	return n;
 }
 
@@ -125,7 +121,7 @@ static int receive_all(int fd, void *to, size_t length)
 
 /* Where in the program the call was made; and where the function that made it was called, because
  * that may be one of the inline functions of verbs.h. */
-static void callers(uint64_t sites[2])
+void lab_callers(uint64_t sites[2])
 {
 	void *frames[12];
 	int count = backtrace(frames, sizeof(frames) / sizeof(*frames)), at;
@@ -137,8 +133,6 @@ static void callers(uint64_t sites[2])
 	if (at + 1 < count)
 		sites[1] = (uintptr_t)frames[at + 1];
 }
-
-struct head { uint32_t length; uint16_t word, node; uint64_t thread, sites[2]; };
 
 static int send_word(int fd, enum word word)
 {
@@ -162,7 +156,7 @@ static int exchange(int fd, enum word word, uint16_t node, const void *ask, size
 	head.node = node;
 	head.thread = gettid();
 	if (word != WORD_POLL_CQ) /* polls are many */
-		callers(head.sites);
+		lab_callers(head.sites);
 	octets_begin(&whole); /* one packet, so that the lab wakes once */
 	octets_add(&whole, &head, sizeof(head));
 	octets_add(&whole, ask, ask_length);
@@ -195,76 +189,37 @@ static int exchange(int fd, enum word word, uint16_t node, const void *ask, size
 }
 
 /* A program may close descriptors that it does not know, and its next socket has the number then. */
-static struct stat ours;
+static struct stat ours, our_bell;
+static int bell = -1;
 
-/* See page.py. An empty poll is counted before the lab says that it is busy, or is a message. */
-static struct page *page;
-static uint32_t in_vain; /* empty polls since the last other call */
-static uint32_t calls = 1, looked[SLOTS]; /* how many, and at the last look into each queue */
-#define LOAD(what) __atomic_load_n(&(what), __ATOMIC_SEQ_CST)
-#define COUNT(what) __atomic_fetch_add(&(what), 1, __ATOMIC_SEQ_CST)
+static int is_ours(int fd, const struct stat *known)
+{
+	struct stat now;
+
+	return !fstat(fd, &now) && now.st_ino == known->st_ino && now.st_dev == known->st_dev;
+}
 
 static void share_page(void)
 {
 	struct { uint32_t length; int32_t error; uint32_t bad; } reply = {};
-	int passed = -1;
-	void *shared;
+	int passed[2] = { -1, -1 };
 
-	page = NULL;
+	page_leave();
 	if (send_word(line, WORD_SHARE_PAGE) ||
-	    receive_passed(line, &reply, sizeof(reply), &passed) != sizeof(reply) || passed < 0)
+	    receive_passed(line, &reply, sizeof(reply), passed) != sizeof(reply) || passed[0] < 0)
 		return;
-	shared = mmap(NULL, PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, passed, 0);
-	close(passed);
-	if (shared != MAP_FAILED)
-		page = shared;
+	bell = passed[1];
+	if (!fstat(bell, &our_bell))
+		page_share(passed[0]);
+	close(passed[0]);
 }
 
-/* The lab knows that this program waits; from time to time it is asked whether it is still there. */
-static int waits_in_vain(struct page *shared, struct slot *queue, uint32_t polls)
+void lab_ring(void)
 {
-	struct timespec most = { 0, HOLD_NS };
-	uint32_t seen = LOAD(shared->news);
-
-	if (LOAD(queue->ready) || polls % 32 == 0)
-		return 0;
-	COUNT(shared->blocked);
-	syscall(SYS_futex, &shared->news, FUTEX_WAIT, seen, &most, NULL, 0);
-	__atomic_fetch_sub(&shared->blocked, 1, __ATOMIC_SEQ_CST);
-	return !LOAD(queue->ready);
-}
-
-int lab_looks_in_vain(uint32_t slot, uint32_t entries)
-{
-	struct page *shared = LOAD(page);
-	struct slot *queue;
-	uint32_t polls, now;
-	int is_first;
-
-	if (!shared || !slot || slot >= SLOTS)
-		return 0;
-	queue = &shared->queues[slot - 1];
-	now = LOAD(calls);
-	is_first = __atomic_exchange_n(&looked[slot], now, __ATOMIC_SEQ_CST) != now;
-	polls = COUNT(in_vain);
-	if (polls == 1) /* the lab learns that this program waits */
-		return 0;
-	if (!is_first)
-		return waits_in_vain(shared, queue, polls);
-	if (LOAD(shared->busy) || LOAD(queue->ready))
-		return 0;
-	queue->entries = entries;
-	queue->thread = gettid();
-	COUNT(queue->looks);
-	COUNT(shared->looks);
-	return !LOAD(shared->busy) && !LOAD(queue->ready);
-}
-
-static int is_ours(int fd)
-{
-	struct stat now;
-
-	return !fstat(fd, &now) && now.st_ino == ours.st_ino && now.st_dev == ours.st_dev;
+	/* Where the bell cannot be rung, the next call is a message, and finds the lab or its end. */
+	if (!is_ours(bell, &our_bell) ||
+	    (send(bell, "r", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EAGAIN))
+		page_leave();
 }
 
 int lab_say(enum word word, uint16_t node, const void *ask, size_t ask_length, struct octets *asked,
@@ -275,18 +230,16 @@ int lab_say(enum word word, uint16_t node, const void *ask, size_t ask_length, s
 	if (line < 0)
 		return failed(ENODEV);
 	pthread_mutex_lock(&turn);
-	if (!is_ours(line)) {
+	if (!is_ours(line, &ours)) {
 		pthread_mutex_unlock(&turn);
 		return failed(EIO);
 	}
 	error = exchange(line, word, node, ask, ask_length, asked, answer, answer_length, answered, bad);
 	pthread_mutex_unlock(&turn);
 	if (error == EIO)
-		__atomic_store_n(&page, NULL, __ATOMIC_SEQ_CST); /* nobody looks into it */
-	if (word != WORD_CLOCK && (word != WORD_POLL_CQ || (answered && answered->length))) {
-		COUNT(calls);
-		__atomic_store_n(&in_vain, 0, __ATOMIC_SEQ_CST);
-	}
+		page_leave(); /* nobody looks into it */
+	if (word != WORD_CLOCK && (word != WORD_POLL_CQ || (answered && answered->length)))
+		page_called();
 	return failed(error);
 }
 
@@ -332,8 +285,8 @@ int lab_stream(enum word word, uint16_t node, uint32_t *number)
 /* What was opened belongs to the parent, as it does with a real adapter. */
 static void in_child(void)
 {
-	line = -1;
-	page = NULL;
+	line = bell = -1;
+	page_in_child();
 	pthread_mutex_init(&turn, NULL);
 }
 

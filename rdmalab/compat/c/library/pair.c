@@ -61,6 +61,7 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_in
 	if (SAY(WORD_CREATE_QP, node_of(context), &ask, &answer))
 		return NULL;
 	pair = new_pair(context, attr->qp_type, answer.handle, answer.handle);
+	pair->slot = answer.slot;
 	qp = &pair->ex.qp_base;
 	qp->qp_context = attr->qp_context;
 	qp->pd = has_pd ? attr->pd : NULL;

@@ -81,12 +81,15 @@ static void to_wire(struct wire_send *w, const struct ibv_qp *qp, const struct i
 
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
+	struct pair *pair = (struct pair *)qp;
 	struct ask_post_send ask = { .handle = qp->handle };
 	struct ibv_send_wr *each;
 	struct octets tail;
 	uint32_t refused = 0;
 	int error;
 
+	if (wr && page_post_send(qp, pair->slot, &pair->sent, wr))
+		return 0;
 	octets_begin(&tail);
 	for (each = wr; each; each = each->next) {
 		struct wire_send send;
@@ -99,7 +102,10 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 		add_header(&tail, &send);
 		ask.count++;
 	}
+	page_sends(pair->slot, &pair->sent, ask.count);
 	error = lab_say(WORD_POST_SEND, node_of(qp->context), &ask, sizeof(ask), &tail, NULL, 0, NULL, &refused);
+	if (error)
+		page_sends(pair->slot, &pair->sent, (int)refused - (int)ask.count);
 	octets_end(&tail);
 	if (error && bad)
 		for (*bad = wr; *bad && refused--; *bad = (*bad)->next)
@@ -134,6 +140,10 @@ static int post_receives(enum word word, uint16_t node, uint32_t handle, struct 
 
 static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
+	struct pair *pair = (struct pair *)qp;
+
+	if (wr && page_post_recv(qp, pair->slot, &pair->posted, wr))
+		return 0;
 	return post_receives(WORD_POST_RECV, node_of(qp->context), qp->handle, wr, bad);
 }
 

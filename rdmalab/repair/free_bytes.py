@@ -1,0 +1,48 @@
+"""Bytes of registered memory that no receive has: for the receives of a fix."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from rdmalab.command import Thing
+from rdmalab.hca.wr import SGE
+from rdmalab.spec import records as rec
+from rdmalab.spec.access import Access
+from rdmalab.spec.records import Kind
+from rdmalab.world.world import World
+
+_MOST = 10_000  # newest records in which the posts of unpolled receives are sought
+
+
+def unused(world: World, domain: Thing, length: int, beside: Sequence[SGE] = ()) -> list[SGE]:
+    """SGE for the first bytes of a domain that no receive and none of `beside` has; [] if none.
+
+    A receive has its bytes while it waits, and until its completion is polled.
+    """
+    hca = world.nodes[domain.node]
+    waiting = [*(w for qp in hca.qps.items.values() for w in qp.rq.wqes),
+               *(w for srq in hca.srqs.items.values() for w in srq.wqes)]  # fmt: skip
+    used = [*beside, *(sge for wqe in waiting for sge in wqe.sg), *_unread(world, domain.node)]
+    for mr in hca.mrs.items.values():
+        if mr.pd != domain.number or not mr.access & Access.LOCAL_WRITE:
+            continue
+        taken = [range(sge.addr, sge.addr + sge.length) for sge in used if sge.lkey == mr.lkey]
+        starts = sorted({mr.iova, *(each.stop for each in taken)})
+        for own in (range(at, at + length) for at in starts):
+            if own.stop <= mr.iova + mr.length and all(
+                each.stop <= own.start or own.stop <= each.start for each in taken
+            ):
+                return [SGE(own.start, length, mr.lkey)]
+    return []
+
+
+def _unread(world: World, node: str) -> Iterator[SGE]:
+    """The bytes of receives with a message whose completion is on a queue of a node."""
+    cqes = (cqe for cq in world.nodes[node].cqs.items.values() for cqe in cq.cqes)
+    unread = {(cqe.srq or cqe.qp_num, cqe.serial) for cqe in cqes
+              if not (cqe.is_send or cqe.status)}  # fmt: skip
+    for record in islice(reversed(world.trace.records), _MOST if unread else 0):
+        posted = rec.kind_of(record) in (Kind.RECV_POSTED, Kind.SRQ_POSTED)
+        if posted and rec.node_of(record) == node:
+            wqe = rec.recv_wqe_of(record)
+            if (rec.object_of(record), wqe.serial) in unread:
+                yield from wqe.wr.sg

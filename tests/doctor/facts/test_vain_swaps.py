@@ -1,0 +1,90 @@
+"""Threads that repeat a compare-and-swap: for ever in vain, or until another one changes it."""
+
+from rdmalab.doctor.evidence.outcome import Status
+from tests.doctor.asking import answer, played, why
+from tests.each import each
+
+_USE = "use rc_pair"
+_HELD = r'write B.mr0[64:72] "\x07\0\0\0\0\0\0\0"'
+_SWAP = (
+    "post_send A.qp0 wr_id=1 opcode=ATOMIC_CMP_AND_SWP sg=A.mr0[0:8] remote=B.mr0[64] "
+    "compare_add=0 swap=1 flags=SIGNALED; poll A.cq0"
+)
+_READ = "post_send A.qp0 wr_id=2 opcode=RDMA_READ sg=A.mr0[8:9] remote=B.mr0[0] flags=SIGNALED"
+_LOCK = f"program A.lock lines={{loop; {_SWAP}; if A.mr0[0] == 0; stop; end; end}}"
+_RELEASE = r'write B.mr0[64:72] "\0\0\0\0\0\0\0\0"'
+
+
+@each("question", ["why", "why A.lock", "why A.cq0"])
+def test_compare_and_swap_of_a_word_without_a_writer_never_swaps(question: str) -> None:
+    report = answer(played(_USE, _HELD, _LOCK, "run 60us"), question)
+    assert (report.outcome.kind, report.slug) == (Status.NEVER, "cas-mismatch")
+    assert "B.mr0[64:72] is 7 each time" in report.text
+
+
+@each(
+    "lines",
+    [
+        [f"program B.holder lines={{sleep 1ms; {_RELEASE}}}"],
+        [f"program B.holder lines={{loop; {_RELEASE}; sleep 1ms; end}}", _HELD],
+        ["post_recv B.qp0 wr_id=9 sg=B.mr0[0:128]"],
+        ["program A.wakes lines={sleep 1ms; fill A.mr0[0:8] 0}"],
+    ],
+)
+def test_compare_and_swap_of_a_word_that_is_written_later_is_pending(lines: list[str]) -> None:
+    lab = played(_USE, _HELD, _LOCK, *lines, "run 60us")
+    assert not answer(lab, "why A.lock").is_trouble
+    assert not answer(lab, "why").is_trouble
+
+
+@each(
+    "old, new",
+    [
+        ("loop;", "loop 9;"),
+        ("end; end", "end; fill A.mr0[100:101] 1; end"),
+        ("A.mr0[0] == 0", "A.cq0.total > 400"),
+        ("end; end", f"end; {_READ}; end"),
+    ],
+)
+def test_a_thread_that_ends_or_does_more_is_not_in_vain(old: str, new: str) -> None:
+    lab = played(_USE, _HELD, _LOCK.replace(old, new), "run 25us")
+    assert "cas-mismatch" not in (answer(lab, "why A.lock").slug, answer(lab, "why").slug)
+
+
+def test_two_threads_are_in_vain_unless_one_of_them_finds_its_value() -> None:
+    """They use queue pairs of their own."""
+    second = _LOCK.replace("A.lock", "A.other").replace("qp0", "qp1").replace("cq0", "cq1")
+    second = second.replace("A.mr0[0:8]", "A.mr0[8:16]").replace("A.mr0[0]", "A.mr0[8]")
+    make = ("create_cq A.cq1 cqe=8", "create_cq B.cq1 cqe=8",
+            "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq1 recv_cq=A.cq1",
+            "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq1 recv_cq=B.cq1",
+            "connect A.qp1 B.qp1")  # fmt: skip
+    lab = played(_USE, *make, _HELD, _LOCK, second, "run 60us")
+    assert answer(lab, "why A.lock").outcome.kind is Status.NEVER
+    assert answer(lab, "why A.other").outcome.kind is Status.NEVER
+    releases = second.replace("compare_add=0", "compare_add=7").replace("swap=1", "swap=0")
+    lab = played(_USE, *make, _HELD, _LOCK, releases.replace("loop;", "sleep 1ms; loop;"),
+                 "run 60us")  # fmt: skip
+    assert answer(lab, "why A.lock").outcome.kind is not Status.NEVER
+
+
+_UNDER_WAY = ("use rc_pair", r'write B.mr0[0:1] "\x07"',
+              "post_send A.qp0 wr_id=4 opcode=ATOMIC_CMP_AND_SWP sg=A.mr0[0:8] remote=B.mr0[0] "
+              "compare_add={} swap=1 flags=SIGNALED")  # fmt: skip
+
+
+def test_a_swap_under_way_that_will_find_another_value_is_foreseen() -> None:
+    *before, post = _UNDER_WAY
+    lab = played(*before, post.format(0))
+    report = why(lab, "A.qp0.wr[4]")
+    assert ([each.check.slug for each in report.warnings], report.is_trouble) == (
+        ["cas-mismatch"],
+        False,
+    )
+    assert (
+        "B.mr0[0:8] is 7, not 0: nothing will be swapped"
+        in report.warnings[0].finding.evidence[0].text
+    )
+    assert not why(played(*before, post.format(7)), "A.qp0.wr[4]").warnings
+    lab = played(*before, post.format(0), "program B.free lines={write B.mr0[0:1] 0}")
+    assert not why(lab, "A.qp0.wr[4]").warnings

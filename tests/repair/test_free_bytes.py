@@ -1,0 +1,21 @@
+"""Bytes that no receive has: beside those that wait, and those that were not polled."""
+
+from rdmalab.command import Noun, Thing
+from rdmalab.repair.free_bytes import unused
+from tests.labs import RECV, SEND, lab_of
+
+
+def test_bytes_of_a_receive_are_used_until_its_completion_is_polled() -> None:
+    lab = lab_of(RECV, "post_recv B.qp0 wr_id=3 sg=B.mr0[64:128]", SEND, "run")
+    world = lab.session.world
+    domain = lab.session.names.thing_of["B.pd0"]
+    (mr,) = world.nodes["B"].mrs.items.values()
+
+    def first(length: int) -> int | None:
+        found = unused(world, domain, length)
+        return found[0].addr - mr.iova if found else None
+
+    assert first(64) == 128
+    lab.do("poll_cq B.cq0")
+    assert (first(64), first(65), first(4096)) == (0, 128, None)
+    assert unused(world, Thing(Noun.PD, "B", 99), 1) == []
