@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
+    from textual.await_complete import AwaitComplete
 
     from rdmalab.tui.app import Rdmalab
 
@@ -91,6 +92,13 @@ class TextScreen(ModalScreen[None]):
     def is_typing(self) -> bool:
         """Whether a text is typed here."""
         return isinstance(self.focused, Input)
+
+    def dismiss(self, result: None = None) -> AwaitComplete:
+        """Close the screen; keys that it has not read yet go where those after it go."""
+        self._is_left = self._is_left or (
+            self.has_prompt and self.app.is_ready and self.app.main.focused is self.app.prompt
+        )
+        return super().dismiss(result)
 
     def leave(self) -> None:
         """Close the screen; this key and all later ones belong to the prompt."""

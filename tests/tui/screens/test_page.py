@@ -1,11 +1,13 @@
 """Answers that are longer than the prompt, help, events: pages read from their beginning."""
 
+import asyncio
 import re
 from functools import partial
 from pathlib import Path
 
 import pytest
 from textual import events
+from textual.keys import _character_to_key
 
 from rdmalab.tui.screens.checklist import Checklist
 from rdmalab.tui.screens.page import Page
@@ -355,6 +357,22 @@ async def test_no_key_of_a_line_that_is_typed_at_once_over_a_page_is_lost() -> N
         it.app.post_message(events.Key("enter", "\r"))
         await it.until(lambda: "A> alloc_pd A.pd7" in it.said)
         await it.until(lambda: "A.pd7 created" in it.said or "ok [ev" in it.said)
+
+
+@pytest.mark.parametrize("way", ["escape", "enter", "click"])
+async def test_no_key_of_a_line_is_lost_that_comes_at_once_after_a_page_is_left(way: str) -> None:
+    async with stand((120, 40)) as it:
+        await it.say("lessons rnr")
+        page = await opened(it)
+        page.call_next(asyncio.sleep, 0.05)  # it is being laid out, say
+        line = "show qp A.qp0 sg=[0:64]"
+        if way == "click":
+            page._forward_event(events.Click(page, 0, 0, 0, 0, 1, False, False, False))
+        else:
+            it.app.post_message(events.Key(way, None))
+        for letter in line:
+            it.app.post_message(events.Key(_character_to_key(letter), letter))
+        await it.until(lambda: it.app.prompt.text == line)
 
 
 async def test_no_page_opens_over_keys_that_the_prompt_has_not_read() -> None:
