@@ -26,6 +26,29 @@ TEXT = """
 """
 
 
+PAIR_IS_THERE = """
+main = process._app.main
+conversation = main.model.conversation
+is_new = main.model.session is not before and conversation.last_typed[-1] == "use rc_pair"
+is_new and not main.prompt.busy and not main.prompt.has_more
+"""
+PROMPT = """
+import asyncio
+app = process._app
+live = app.prompt.live
+str({
+    "screens": app.screen_stack, "focused": app.focused, "due": app.main._is_due,
+    "busy": live.busy, "said": live.said_ahead, "waiting": live._keys.waiting,
+    "read": live._keys._listener is not None, "runs": live.session.app.is_running,
+    "ends": live.session.app.is_done, "typed": live.session.default_buffer.text,
+    "background": live.session.app._background_tasks, "queue": app.prompt.message_queue_size,
+    "lines": app.main.model.conversation.last_typed,
+    "tasks": [each.get_coro().__qualname__ for each in asyncio.all_tasks()],
+})
+"""
+"""What the prompt waits for, where a test has waited in vain."""
+
+
 class LabTab(Browser):
     """One tab with the lab; `visit` waits for its prompt."""
 
@@ -58,7 +81,16 @@ class LabTab(Browser):
 
     def _state(self) -> str:
         over = self.ask("location.href + ' ' + document.getElementById('over')?.innerText")
-        return f"{over} {self.errors}"
+        self._measure(PROMPT)
+        time.sleep(2)
+        return f"{over} {self.errors}\n{self.ask('globalThis.page?.measured')}"
+
+    def _measure(self, program: str) -> None:
+        text = json.dumps(program)
+        self.ask(
+            "globalThis.page && (page.measured = null,"
+            f" page.tell({{kind: 'measure', text: {text}}}))"
+        )
 
     def matches(self, pattern: str) -> str:
         """The letters, when they match."""
@@ -82,8 +114,14 @@ class LabTab(Browser):
         self.press("Escape")
         self.press("Escape")
         self.press("u", control=True)
-        self.say("new", "Empty world")
-        self.say("use rc_pair", "A.qp0")
+        self.python("before = process._app.main.model.session; 1")
+        self.say("new")
+        self.say("use rc_pair")
+        deadline = time.monotonic() + PATIENCE_S
+        while not self.python(PAIR_IS_THERE):  # its letters are on the screen of the last test, too
+            self._goes_on()
+            assert time.monotonic() < deadline, f"{self.text}\n{self._state()}"
+            time.sleep(0.03)
 
     def click(self, selector: str) -> None:
         """Click the middle of an element."""
@@ -114,9 +152,7 @@ class LabTab(Browser):
 
     def python(self, program: str) -> Any:
         """The value of an expression, or of a program's last line, in the worker."""
-        self.ask(
-            f"page.measured = null; page.tell({{kind: 'measure', text: {json.dumps(program)}}})"
-        )
+        self._measure(program)
         self.wait("page.measured !== null")
         return self.ask("page.measured")
 
