@@ -71,6 +71,8 @@ class Hosted:
 class Host(App[None]):
     """Shows one pane; notes what it asks."""
 
+    is_ready = False  # it has no main screen
+
     def __init__(self, pane: Pane, asked: list[str]) -> None:
         super().__init__()
         self.pane, self._asked = pane, asked

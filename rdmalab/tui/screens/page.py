@@ -96,7 +96,7 @@ class TextScreen(ModalScreen[None]):
     def dismiss(self, result: None = None) -> AwaitComplete:
         """Close the screen; keys that it has not read yet go where those after it go."""
         self._is_left = self._is_left or (
-            self.has_prompt and self.app.is_ready and self.app.main.focused is self.app.prompt
+            self.app.is_ready and self.has_prompt and self.app.main.focused is self.app.prompt
         )
         return super().dismiss(result)
 
