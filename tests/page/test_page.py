@@ -181,7 +181,7 @@ def test_a_tablet_has_a_row_of_keys_that_a_finger_taps(tab: LabTab, site: Site) 
     tab.resize(1180, 760)
 
 
-@in_chromium
+@in_each_browser
 def test_a_narrow_page_reaches_all_controls_and_a_message_covers_no_key(tab: LabTab) -> None:
     tab.resize(390, 780)
     tab.wait("document.getElementById('controls').scrollWidth > 0")
