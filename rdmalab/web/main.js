@@ -196,6 +196,16 @@ function hideNotice() {
   terminal.focus();
 }
 
+async function fillScreen() {
+  if (document.fullscreenElement) return document.exitFullscreen();
+  try {
+    await document.documentElement.requestFullscreen();
+    terminal.focus();
+  } catch {
+    notify("The browser did not let the page fill the screen. Click Full screen once more, or press F11.");
+  }
+}
+
 // OSC 52: a selection that Textual copies.
 terminal.parser.registerOscHandler(52, (data) => {
   const octets = Uint8Array.from(atob(data.slice(data.indexOf(";") + 1)), (character) => character.charCodeAt(0));
@@ -250,7 +260,7 @@ function wire() {
   at("again").onclick = at("begin").onclick = beginAgain;
   at("close").onclick = hideNotice;
   at("full").hidden = !document.fullscreenEnabled;
-  at("full").onclick = () => (document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen().then(() => terminal.focus()));
+  at("full").onclick = fillScreen;
   at("theme").value = choices.get("theme", "system");
   at("theme").onchange = () => {
     choices.set("theme", at("theme").value);

@@ -109,7 +109,8 @@ def test_a_link_opens_a_lab(tab: LabTab) -> None:
     tab.say("new", "is kept")
 
 
-@in_chromium
+# A headless Firefox has no screen to give: it refuses, or says nothing.
+@pytest.mark.parametrize("browser", ["chromium"], scope="module")
 def test_the_page_fills_the_screen_and_gives_it_back(tab: LabTab) -> None:
     rows = tab.ask("page.terminal.rows")
     tab.click("#full")
@@ -117,6 +118,16 @@ def test_the_page_fills_the_screen_and_gives_it_back(tab: LabTab) -> None:
     tab.say("show pd", "A.pd0")
     tab.ask("(document.exitFullscreen(), 1)")  # as Esc does
     tab.wait(f"document.fullscreenElement === null && page.terminal.rows === {rows}")
+
+
+@in_chromium
+def test_a_refused_full_screen_is_said(tab: LabTab) -> None:
+    tab.ask("(Element.prototype.own = Element.prototype.requestFullscreen, 1)")
+    tab.ask("(Element.prototype.requestFullscreen = () => Promise.reject(TypeError('denied')), 1)")
+    tab.click("#full")
+    tab.wait("document.getElementById('notice').innerText.includes('press F11')")
+    tab.click("#close")
+    tab.ask("(Element.prototype.requestFullscreen = Element.prototype.own, 1)")
 
 
 @in_chromium
