@@ -20,7 +20,7 @@ from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import Service
 from rdmalab.spec.records import Kind
-from rdmalab.spec.states import QPState
+from rdmalab.spec.states import QPState, QPType
 from rdmalab.wire.packet import Packet
 from rdmalab.world.programs import Program
 from rdmalab.world.relations import exists, peer_thing
@@ -323,7 +323,24 @@ def swallowed(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
         yield from islice(found, 1)
 
 
+def unsteered(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """The oldest receive of each raw queue pair that waits since its node dropped a frame.
+
+    Only a frame that no flow rule took, after the queue pair had taken its last one.
+    """
+    for thing, qp in qps_of(session, wanted):
+        if qp.qp_type is not QPType.RAW_PACKET or not qp.rq.wqes:
+            continue
+        oldest = next(iter(qp.rq.wqes))
+        taken = log.about(Kind.RECV_TAKEN, thing) or log.about(Kind.RECV_POSTED, thing)[:1]
+        dropped = (
+            r for r in log.of(Kind.PACKET_DROPPED, thing.node) if rec.reason_of(r) == "no-flow"
+        )
+        if taken and any(rec.event_of(r) > rec.event_of(taken[-1]) for r in dropped):
+            yield Subject.of_receive(thing, oldest)
+
+
 LOOKS: tuple[Callable[[Session, Log, Wanted], Iterator[Subject]], ...] = (
-    queue_pairs_in_err, lost_messages, polled_without_result, spoiled, swallowed,
+    queue_pairs_in_err, lost_messages, polled_without_result, spoiled, swallowed, unsteered,
 )  # fmt: skip
 """Functions that yield such failures, each of the things that are wanted."""
