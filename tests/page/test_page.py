@@ -121,7 +121,7 @@ def test_the_page_fills_the_screen_and_gives_it_back(tab: LabTab) -> None:
 
 
 @in_chromium
-def test_a_refused_full_screen_is_said(tab: LabTab) -> None:
+def test_a_refused_full_screen_has_a_message(tab: LabTab) -> None:
     tab.ask("(Element.prototype.own = Element.prototype.requestFullscreen, 1)")
     tab.ask("(Element.prototype.requestFullscreen = () => Promise.reject(TypeError('denied')), 1)")
     tab.click("#full")
