@@ -93,7 +93,7 @@ def test_closing_the_results_ends_the_workers() -> None:
     assert next(found).ending is Ending.DONE
     start = time.monotonic()
     found.close()
-    assert time.monotonic() - start < 10  # the sleepers have 20 s
+    assert time.monotonic() - start < 10  # what sleeps there would be cut after 20 s
     assert not multiprocessing.active_children()
 
 
