@@ -46,8 +46,7 @@ _LOW, _TALL, _HIGH = 18, 34, 50
 _LEAST, _LEAST_WIRE, _MENU = 7, 2, 11  # rows of the prompt (a lesson takes one), wire, with a menu
 _AROUND, _NEWEST_WIRE = 2, 3  # the frame and the typed line; rows of the wire beside a text
 HELD = "held: F8 is one event, F9 runs the world; calls are answered"
-_PROGRAM_FRAME_S = 0.15  # between two frames while programs run
-_PROGRAM_PAUSE_S = 0.004  # between two looks at programs that do nothing
+_PROGRAM_FRAME_S, _PROGRAM_PAUSE_S = 0.15, 0.004  # between frames; looks at idle programs
 _SHARES = ("-more-wire", "-most-wire")  # of the height, in the style sheet
 _APART = "apart"  # the pane of the packet where it is no tab
 _SIDE = 4  # columns that the frame of the prompt takes
@@ -195,9 +194,8 @@ class Main(Screen[None]):
         finally:
             was, self._met = self._met, self._news()
             is_change = before != self._moment
-            after(
-                self, _SOON_S, partial(self._settle, text, self._printed, was, self._met, is_change)
-            )
+            settle = partial(self._settle, text, self._printed, was, self._met, is_change)
+            after(self, _SOON_S, settle)
 
     @property
     def _moment(self) -> tuple[object, ...]:
@@ -486,6 +484,8 @@ class Main(Screen[None]):
         self._has_side = True
         name = _APART if name == PACKET and self.is_apart else name
         if name != _APART and (name != WIRE or not self.is_beside):
+            if name == self.tab:  # before `open_side` the tab in front has no pane yet
+                self._front(name)
             self.query_one(TabRow).active = f"tab-{name}"
         self.wanted = name if focus else ""
         self.call_after_refresh(self._focus, name)
