@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from rdmalab.command import Noun, Thing
+from rdmalab.command import Noun, Ref, Thing
 from rdmalab.doctor.answers import Answer
 from rdmalab.hca import extended
 from rdmalab.hca.cq import CompletionQueue
@@ -252,9 +252,15 @@ def _lines_of(output: OutputFormat, reply: Reply) -> list[Line]:
     else:
         lines = _done(output, reply) if reply.event is not None else []
         is_shown = lines and _result(reply.value)
-        lines += [] if is_shown else value_lines(output, reply.value)
+        lines += [] if is_shown else value_lines(output, reply.value, _node(reply))
     lines += [[(WARN, "warning: "), ("", text)] for text in warnings(output.session, reply)]
     return output.set(lines)
+
+
+def _node(reply: Reply) -> str:
+    """The node of the first object that the command names; empty if it names none."""
+    given = reply.invocation.arguments.values() if reply.invocation else ()
+    return next((each.node for each in given if isinstance(each, Ref)), "")
 
 
 def _wrong(output: OutputFormat, reply: Reply) -> list[Line]:

@@ -167,23 +167,25 @@ _SAY: dict[type, Callable[[Any], list[str]]] = {
 }
 
 
-def value_lines(output: OutputFormat, value: object) -> list[Line]:
-    """The lines of a command's result."""
+def value_lines(output: OutputFormat, value: object, node: str = "") -> list[Line]:
+    """The lines of a command's result; node: where it was carried out."""
     if value is None or isinstance(value, Thing):
         return []
     how = _VALUES.get(type(value))
     if how is not None:
         return how(output, value)
     if isinstance(value, list):
-        return _list(output, value)
+        return _list(output, value, node)
     return [plain(line) for line in str(getattr(value, "text", value)).splitlines()]
 
 
-def _list(output: OutputFormat, values: list[object]) -> list[Line]:
+def _list(output: OutputFormat, values: list[object], node: str) -> list[Line]:
     if not values:
         return [plain("none", DIM)]
     if isinstance(values[0], Cqe):
-        return [plain(_polled(output, cqe)) for cqe in values if isinstance(cqe, Cqe)]
+        hca, names = output.session.world.nodes[node], output.session.names
+        polled = [cqe for cqe in values if isinstance(cqe, Cqe)]
+        return [plain(completions.wc_row(hca, names, cqe).text) for cqe in polled]
     numbered = [getattr(value, "number", index) for index, value in enumerate(values, 1)]
     parts = [record_text.fault_words(output.session.names, value) + _met(value) for value in values]
     width = len(str(max(numbered)))
@@ -194,13 +196,6 @@ def _met(value: object) -> str:
     """Number of times that a fault of the cable has acted."""
     match = getattr(value, "match", None)
     return f": acted on {fmt.count(match.met, 'packet')}" if isinstance(match, Match) else ""
-
-
-def _polled(output: OutputFormat, cqe: Cqe) -> str:
-    for hca in output.session.world.nodes.values():
-        if cqe.qp_num in hca.qps.items:
-            return completions.wc_row(hca, output.session.names, cqe).text
-    return fmt.cqe(cqe)
 
 
 def _attributes(output: OutputFormat, answer: QpAnswer) -> list[Line]:

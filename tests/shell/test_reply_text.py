@@ -132,3 +132,13 @@ def test_a_poll_that_is_too_early_says_what_comes_next() -> None:
     assert answer.endswith(
         "The completion queue is empty.  Next: A.qp0 sends a packet of wr0 SEND 5 B at 0.100 us"
     )
+
+
+def test_a_polled_error_names_the_queue_pair_of_the_node_that_has_the_cq() -> None:
+    """Each node counts its queue pairs by itself: A.qp0 and B.qp0 have the same number."""
+    prompt = Prompt(
+        "use rc_pair", "post_recv B.qp0 wr_id=7 sg=B.mr0[0:4]",
+        "post_send A.qp0 opcode=SEND wr_id=7 sg=A.mr0[0:64] flags=SIGNALED", "run",
+    )  # fmt: skip
+    assert "wr7 LOC_LEN_ERR B.qp0 vendor_err=0x81" in prompt.ask("poll_cq B.cq0")
+    assert "wr7 REM_INV_REQ_ERR A.qp0 vendor_err=0x89" in prompt.ask("poll_cq A.cq0")
