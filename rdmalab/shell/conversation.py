@@ -19,7 +19,7 @@ from rdmalab.session.reverse import Jump
 from rdmalab.session.run_control import RunControl
 from rdmalab.session.session import Session
 from rdmalab.shell.evaluation import Emit, Evaluation, LineEnd, Pause, SliceSize
-from rdmalab.shell.lab_requests import in_lab
+from rdmalab.shell.lab_requests import in_lab, short_answer
 from rdmalab.shell.output_format import OutputFormat
 
 if TYPE_CHECKING:
@@ -133,6 +133,7 @@ class Conversation:
         A command that ends the recording stands neither in it nor in the next one.
         """
         self._typed.append(line)
+        line = short_answer(evaluation, line)  # the log has a command, which can be repeated
         if (line.split() or [""])[0] not in self._apart:
             self.log.typed(line)
         if trouble := self.log.trouble():

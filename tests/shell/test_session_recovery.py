@@ -479,3 +479,13 @@ def test_a_long_session_says_that_it_is_restored_and_serves_the_screen(tmp_path:
     first = text_of(prompt.printed[0])
     assert first == "Restoring 30 lines, each is carried out again; ^C stops."
     assert pauses == 30
+
+
+@pytest.mark.parametrize("given", ["a", "1", "a)", "answer attributes a"])
+def test_an_answer_of_one_letter_comes_back(tmp_path: Path, given: str) -> None:
+    kept(tmp_path, "load labs/by-hand student=me", given)
+    again = fresh(tmp_path)
+    again.ask("continue")
+    lab = again.conversation.exercise
+    assert lab is not None
+    assert set(lab.answers) == {"attributes"}
