@@ -13,7 +13,7 @@ from rdmalab.doctor.moments.moments import is_ordered
 from rdmalab.doctor.report.rows import Row, RowPart, named
 from rdmalab.render.meanings import APPEARANCES
 from rdmalab.session.session import Session
-from rdmalab.spec.records import Kind, event_of, node_of, object_of
+from rdmalab.spec.records import Kind, event_of, kind_of, node_of, object_of
 from rdmalab.views.caption import endings
 from rdmalab.views.columns import Meaning
 
@@ -75,9 +75,10 @@ class ErrorNotice:
 def _rows(
     log: Log, examination: Examination, first: int, width: int, *, is_only: bool
 ) -> Iterator[Row]:
-    since = [each for kind in _ENDS for each in log.since(first, kind)]
-    ended = endings(log.session.names, sorted(since, key=event_of))
     outcome = examination.report.outcome
+    since = sorted((each for kind in _ENDS for each in log.since(first, kind)), key=event_of)
+    since.sort(key=lambda each: kind_of(each) in _ENDS[:2] and event_of(each) != outcome.event)
+    ended = endings(log.session.names, since)  # first the one whose cause follows
     text = ". ".join(filter(None, (ended.text, ended.states)))
     text = ended.text if ended.text and len(text) > width - _MARGIN else text
     meaning = Meaning.ATTENTION if outcome.kind is Status.COMPLETED else Meaning.FAILED

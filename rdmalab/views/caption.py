@@ -154,21 +154,38 @@ _LISTED = 2
 
 
 def endings(names: Names, records: Iterable[Record]) -> Endings:
-    """Those of these records: sends by their WQE, receives by their completion."""
-    found = Endings([], [], {})
+    """Those of these records: sends by their WQE, receives by their completion.
+
+    The queue pair is named where several have sends, or receives, that ended so.
+    """
+    ends: list[tuple[str, str, WCStatus | int]] = []
+    moves: dict[str, str] = {}
     for record in records:
-        kind, status, name = kind_of(record), WCStatus.SUCCESS, ""
+        kind = kind_of(record)
         if kind is Kind.STATE_CHANGED and _of_state(record) is Meaning.FAILED:
-            found.moves[subject(names, record)] = fmt.member(rec.new_state_of(record), QPState)
+            moves[subject(names, record)] = fmt.member(rec.new_state_of(record), QPState)
         elif kind is Kind.WQE_COMPLETED:
-            status, name = rec.status_of(record), fmt.send_wqe(rec.send_wqe_of(record))
+            request = fmt.send_wqe(rec.send_wqe_of(record))
+            ends.append((subject(names, record), request, rec.status_of(record)))
         elif kind is Kind.CQE_ADDED and not (cqe := rec.cqe_of(record)).is_send:
-            status, name = cqe.status, f"receive {fmt.wr(cqe.wr_id)}"
-        if status == WCStatus.WR_FLUSH_ERR:
-            found.flushed.append(name if name.startswith("receive") else name.split()[0])
-        elif status != WCStatus.SUCCESS:
+            owner = fmt.qp_name(names, node_of(record), cqe.qp_num)
+            ends.append((owner, f"{_RECEIVE} {fmt.wr(cqe.wr_id)}", cqe.status))
+    ends = [each for each in ends if each[2] != WCStatus.SUCCESS]
+    sides = {(owner, request.startswith(_RECEIVE)) for owner, request, _ in ends}
+    several = len(sides) > len({is_receive for _, is_receive in sides})
+    found = Endings([], [], moves)
+    for owner, request, status in ends:
+        is_flushed = status == WCStatus.WR_FLUSH_ERR
+        short = request.split()[0] if is_flushed and not request.startswith(_RECEIVE) else request
+        name = f"{owner} {short}" if several else short
+        if is_flushed:
+            found.flushed.append(name)
+        else:
             found.failed.append((name, fmt.member(status, WCStatus)))
     return found
+
+
+_RECEIVE = "receive"
 
 
 # --------------------------------------------------------------------------- sentences

@@ -57,6 +57,17 @@ def test_beside_an_older_failure_the_next_word_names_what_has_failed_now() -> No
     assert next_word == "next why A.qp1.wr[7] (evidence, tested fix) · explain REM_ACCESS_ERR"
 
 
+def test_failures_of_two_queue_pairs_name_them_and_the_one_with_the_cause_is_first() -> None:
+    other = _BAD.replace("qp0", "qp1")  # its region is in another protection domain
+    what, cause, next_word = noticed(
+        Prompt("use rc_pair", "use rc_pair", _BAD, other, width=120), "run"
+    )
+    ends = [f"A.qp{n} wr7 RDMA_WRITE 5 B ended with" for n in (0, 1)]
+    assert what.startswith(f"✗ {ends[0]} REM_ACCESS_ERR, {ends[1]} LOC_PROT_ERR")
+    assert cause.startswith("cause rkey 0xdead is the key of no MR or bound window on B")
+    assert next_word.endswith("explain REM_ACCESS_ERR")
+
+
 def test_a_success_without_a_cause_is_no_notice() -> None:
     """A buffer is filled twice with the same bytes before the first completion is polled."""
     prompt = Prompt("use rc_pair", *2 * (_RECV.format(64), _SEND.format(1)))
