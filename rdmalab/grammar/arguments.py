@@ -16,7 +16,7 @@ from rdmalab.command import (
     WordKind,
 )
 from rdmalab.grammar.expressions import parse_expression
-from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.grammar.hints import part_of_sge, quoted, suggest
 from rdmalab.grammar.keys import Keys, Path, Slot, flat_record, keys_of_record
 from rdmalab.grammar.syntax import Argument, Atom, Braces, Reader, Value
 from rdmalab.grammar.tokens import Token, tokenize
@@ -170,7 +170,8 @@ class Gathering:
     def _legal(self, word: str) -> str:
         free = [slot for slot in self.keys.slots if self.is_free(slot)]
         leaves_first = sorted(free, key=lambda slot: self.keys.record_in(slot) is not None)
-        return suggest(word, filter(None, map(self.keys.written, leaves_first))) or "leave it out"
+        keys = [key for key in map(self.keys.written, leaves_first) if key]
+        return part_of_sge(word, keys) or suggest(word, keys) or "leave it out"
 
     def _goes_on(self, slot: Slot) -> bool:
         """Whether a list of records goes on with another record: `wr={…} wr={…}`."""

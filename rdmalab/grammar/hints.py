@@ -5,6 +5,7 @@ from difflib import get_close_matches
 
 _LONGEST = 40  # what a message repeats of a text; difflib is quadratic beyond
 _MISSPELLED = "set_wr_"  # for wr_set_
+_SGE = ("addr", "length", "lkey")
 _NAMED = 6  # how many legal words a suggestion names
 
 
@@ -48,9 +49,24 @@ ELSEWHERE = {
 _WORLDS = ("world", "all", "everything", "lab", "session")
 
 
+def elsewhere(word: str) -> str:
+    """The hint for a word of other programs, also if it is misspelled; empty if there is none."""
+    near = get_close_matches(word.lower(), ELSEWHERE, 1, 0.8) if len(word) <= _LONGEST else []
+    return ELSEWHERE[near[0]] if near else ""
+
+
 def world_hint(name: str) -> str:
     """The hint for a name that means the whole world, as in `reset world`; empty for any other."""
     return EMPTY if name.rpartition(".")[2].lower() in _WORLDS else ""
+
+
+def part_of_sge(word: str, keys: list[str]) -> str:
+    """The hint for a field of `ibv_sge` where sg holds all three; empty for any other word."""
+    if word not in _SGE or "sg" not in keys:
+        return ""
+    is_address = word == "addr" and "remote_addr" in keys
+    peer = "; remote_addr is the address at the peer" if is_address else ""
+    return f"sg=A.mr0[0:64] is addr, length and lkey of the local bytes{peer}"
 
 
 def suggest(word: str, legal: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ from rdmalab.command import (
     kinds,
 )
 from rdmalab.grammar.c_call import line_of
-from rdmalab.grammar.hints import ELSEWHERE, quoted, suggest, verb_of
+from rdmalab.grammar.hints import ELSEWHERE, elsewhere, quoted, suggest, verb_of
 from rdmalab.grammar.keys import Slot
 from rdmalab.grammar.program import Reading, read_program, text_of
 from rdmalab.grammar.sentence import Sentence, find_verb
@@ -171,9 +171,10 @@ def _no_verb(verb: Token, vocabulary: Mapping[str, Command]) -> NotUnderstood:
     if reason := not_emulated(verb.text):
         message = f"{verb.text} is not emulated: {reason}"
         return NotUnderstood(message, verb.place, "rdmalab capabilities lists what is emulated")
-    if elsewhere := ELSEWHERE.get(verb.text.lower()):
-        return NotUnderstood(f"no verb {quoted(verb.text)}", verb.place, elsewhere)
-    near = hint if hint.startswith("did you mean") else "help all lists the verbs"
+    is_near = hint.startswith("did you mean")
+    if other := ELSEWHERE.get(verb.text.lower()) or ("" if is_near else elsewhere(verb.text)):
+        return NotUnderstood(f"no verb {quoted(verb.text)}", verb.place, other)
+    near = hint if is_near else "help all lists the verbs"
     return UnknownVerb(f"no verb {quoted(verb.text)}", verb.place, near)
 
 

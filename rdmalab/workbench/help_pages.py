@@ -6,7 +6,7 @@ from itertools import islice
 
 from rdmalab.command import Command, NotUnderstood, Noun, Thing, UnknownVerb
 from rdmalab.doctor.article import SUSPICIONS
-from rdmalab.grammar.hints import ELSEWHERE, quoted, suggest
+from rdmalab.grammar.hints import elsewhere, quoted, suggest
 from rdmalab.grammar.line import from_c
 from rdmalab.guide import manual, usage
 from rdmalab.guide.article import Article, ArticleSection, Row, article
@@ -193,7 +193,7 @@ def meant(session: Session, wrong: NotUnderstood) -> str:
     """
     if c := _of_c(session, wrong):
         return c
-    if wrong.line.split()[0].lower() in ELSEWHERE:
+    if elsewhere(wrong.line.split()[0]) and not lookup(wrong.line, session.vocabulary, SUSPICIONS):
         return ""  # "send A" does not ask what "a send" is
     words, is_question = asked(wrong.line)
     is_question = is_question and wrong.line.split()[0] not in session.vocabulary

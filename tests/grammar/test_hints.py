@@ -1,6 +1,6 @@
 """Exactly one suggestion: the nearest word, or what would be legal."""
 
-from rdmalab.grammar.hints import listed, quoted, suggest
+from rdmalab.grammar.hints import elsewhere, listed, part_of_sge, quoted, suggest
 
 
 def test_the_nearest_word_is_suggested_in_its_own_case() -> None:
@@ -18,3 +18,15 @@ def test_far_words_get_what_is_legal_abbreviated() -> None:
 def test_a_long_text_is_cut_and_not_compared() -> None:
     assert quoted("x" * 50) == f'"{"x" * 40}…"'
     assert suggest("RTS" * 20, ["RTS"]) == "legal here: RTS"
+
+
+def test_a_misspelled_word_of_another_program_has_its_hint() -> None:
+    assert elsewhere("recieve") == elsewhere("receive") == "did you mean post_recv?"
+    assert elsewhere("qqq") == elsewhere("r" * 50) == ""
+
+
+def test_the_fields_of_an_sge_lead_to_sg() -> None:
+    local = "sg=A.mr0[0:64] is addr, length and lkey of the local bytes"
+    assert part_of_sge("length", ["sg", "bind_length"]) == local
+    assert part_of_sge("addr", ["sg", "remote_addr"]).startswith(f"{local}; remote_addr is")
+    assert part_of_sge("addr", ["pd", "addr"]) == part_of_sge("rkey", ["sg"]) == ""
