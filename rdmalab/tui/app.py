@@ -262,7 +262,7 @@ class Rdmalab(App[int]):
     def action_go_on(self) -> None:
         """Run `next` in a lesson, else `step`; under programs one event, and hold the rest."""
         if self.model is not None and not self.main.step_programs():
-            self.say(self.model.way_on)
+            self.prompt.say(lambda: self.main.model.way_on)  # after a `load` that is not at its end
 
     def action_run_or_stop(self) -> None:
         """Stop the current run; without one, run. Under programs: hold their world, or run it."""
@@ -327,8 +327,10 @@ class Rdmalab(App[int]):
     # ---- answers --------------------------------------------------------------------------------
 
     def action_ask(self, name: str) -> None:
-        """Ask why about a thing, in the prompt, so that it can be learned."""
-        self.say(f"why {name}")
+        """Ask why about a thing, in the prompt; where that costs points, Enter decides."""
+        lab = self.main.model.exercise
+        has_price = lab is not None and lab.lab.document.rules.doctor > 0
+        (self.type_in if has_price else self.say)(f"why {name}")
 
     def action_help(self) -> None:
         """Help on what has the focus."""

@@ -53,6 +53,7 @@ class WorldView:
         self._seen: dict[object, object] | None = None  # None: outside a frame
         self._results: tuple[object, dict[object, object]] = (None, {})  # and of which state
         self._choice: tuple[Thing, Session, int] | None = None
+        self._held: tuple[Thing, Session] | None = None
         self._wire = WireRows(REACH)
 
     @property
@@ -186,9 +187,23 @@ class WorldView:
         thing = self.session.names.find(name)
         self._choice = (thing, self.session, len(self.session.journal)) if thing else None
 
+    @property
+    def held(self) -> Thing | None:
+        """The queue pair that stays shown, whatever commands name; None if none does."""
+        if self._held is None or self._held[1] is not self.session:
+            return None
+        return self._held[0] if exists(self.session.world, self._held[0]) else None
+
+    def hold(self, thing: Thing) -> None:
+        """Hold a queue pair and its peer; release it if it, or its peer, is held."""
+        is_held = self.held in (thing, self._peer(thing)) and self.held is not None
+        self._held = None if is_held else (thing, self.session)
+
     def _named(self) -> Iterator[Thing]:
-        """Objects named in the latest commands or chosen, newest first."""
+        """The object that is held; objects named in the latest commands or chosen, newest first."""
         session, many = self.session, len(self.session.journal)
+        if self.held is not None:
+            yield self.held
         chosen, owner, at = self._choice or (None, None, 0)
         yield from self._named_in(max(at, many - _LOOK_BACK), many)
         if chosen is not None and owner is session and exists(session.world, chosen):

@@ -9,11 +9,14 @@ import pytest
 
 from rdmalab.tui.pane import Pane
 from rdmalab.tui.pane_table import PANES
+from tests.classroom.labs import SEND, text_of
+from tests.classroom.test_judging import NEXT
 from tests.each import a_third
 from tests.tui.stand import Stand, stand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from textual.geometry import Region
 
@@ -96,3 +99,17 @@ async def test_what_a_row_names_reacts_to_a_click(name: str, lesson: str) -> Non
             if before == after and getattr(pane, "marked", None) is None:
                 deaf.append(f"{text!r} in {it.grid[y][pane.region.x : pane.region.right]!r}")
         assert deaf == []
+
+
+@pytest.mark.parametrize(("rules", "lines"), [("{doctor: 1}", []), ("{}", ["why A.qp0.wr[7]"])])
+async def test_a_click_never_pays_for_why(tmp_path: Path, rules: str, lines: list[str]) -> None:
+    """In a lab where why costs points a click only types the line."""
+    lab = tmp_path / "own.lab.yaml"
+    lab.write_text(text_of(NEXT.replace("needs: [fix], ", ""), f"rules: {rules}\n"), "utf-8")
+    async with stand((120, 40)) as it:
+        await it.say(f'load "{lab}" student=me', SEND)
+        before = it.app.main.model.conversation.last_typed
+        it.app.action_ask("A.qp0.wr[7]")
+        await it.sees("why A.qp0.wr[7]")
+        await it.settled()
+        assert it.app.main.model.conversation.last_typed[len(before) :] == lines

@@ -44,6 +44,7 @@ class NodePane(Card, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "other(-1)", "QP before", tooltip="The queue pair before, and its peer"),
         Binding("down", "other(1)", "Next QP", tooltip="The next queue pair, and its peer"),
+        Binding("p", "hold", "Hold", tooltip="Hold this queue pair and its peer; again: let go"),
         Binding("enter", "details", "Details", tooltip="All that show prints"),
     ]
 
@@ -76,9 +77,17 @@ class NodePane(Card, can_focus=True):
             self.action_choose(self.view.name(things[(things.index(self.qp) + step) % len(things)]))
 
     def action_choose(self, name: str) -> None:
-        """Choose a queue pair by its name."""
+        """Choose a queue pair by its name; it is held in place of the one that was."""
+        if self.view.held is not None and (thing := self.view.session.names.find(name)):
+            self.view.hold(thing)
         self.view.choose(name)
         read_all(self.screen)
+
+    def action_hold(self) -> None:
+        """Hold the queue pair that is shown, or let it go."""
+        if self.qp is not None:
+            self.view.hold(self.qp)
+            read_all(self.screen)
 
     @property
     def sought(self) -> str:
@@ -129,6 +138,8 @@ class NodePane(Card, can_focus=True):
         things = self.view.things(self.node, Noun.QP) if self.node else []
         if len(things) > 1 and self.qp is not None:
             parts.append(Content(f"{things.index(self.qp) + 1} of {len(things)}"))
+        if self.view.held is not None:
+            parts.append(piece("held", Meaning.CURRENT))
         return filled(max(width - 4, 8), parts)
 
     @property

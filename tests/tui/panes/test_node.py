@@ -248,6 +248,26 @@ async def test_the_two_nodes_keep_together_and_a_later_command_wins() -> None:
         assert seen.app.asked == [("open", "show B.qp2")]
 
 
+async def test_a_queue_pair_that_is_held_stays_whatever_commands_name() -> None:
+    lab, view = first("use rc_pair", "use rc_pair")
+    async with alone(lambda: nodes(view), (120, 14)) as seen:
+        seen.app.query_one("#node-0", NodePane).focus()
+        await seen.pilot.press("up", "p")
+        assert "⇄ B.qp1  2 of 3" in seen.rows[0]
+        assert "held" in seen.rows[0]
+        lab.do("query_qp A.qp2")
+        await seen.read_rows()
+        assert ("⇄ B.qp1" in seen.rows[0], "⇄ A.qp1" in seen.rows[0]) == (True, True)
+        await seen.pilot.press("up")
+        lab.do("query_qp A.qp2")
+        await seen.read_rows()
+        assert "⇄ B.qp0" in seen.rows[0]
+        seen.app.query_one("#node-1", NodePane).focus()
+        await seen.pilot.press("p")  # of the peer, too
+        assert "held" not in seen.rows[0]
+        assert "⇄ B.qp2" in seen.rows[0]
+
+
 async def test_where_there_is_room_the_other_queue_pairs_have_a_row_each() -> None:
     _, five = first(*MOMENTS["five"])
     async with alone(lambda: nodes(five), (120, 40)) as seen:
