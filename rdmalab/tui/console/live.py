@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -117,7 +118,7 @@ class LivePrompt:
         self.output = output
         self.busy = False
         self._keys = PaneInput()
-        self.said_ahead = 0  # lines of `say` that wait for their turn among the keys
+        self._lines: deque[str | Callable[[], str]] = deque()
         self._draft = Document()
         self.menu_met = False
         with create_app_session(input=self._keys, output=output):
@@ -188,13 +189,14 @@ class LivePrompt:
         lines = text.replace("\r\n", "\n").replace("\r", "\n")
         self._keys.feed([KeyPress(Keys.BracketedPaste, lines)])
 
-    def say(self, line: str) -> None:
+    def say(self, line: str | Callable[[], str]) -> None:
         """Evaluate a line as if it had been typed; what is being typed stays as it is.
 
         It is a key among the others: it does not overtake a line whose Enter was pressed before it.
+        line: a function chooses it when its turn has come, for the world of that moment.
         """
-        self.said_ahead += 1
-        self._keys.feed([KeyPress(_SAID, line)])
+        self._lines.append(line)
+        self._keys.feed([KeyPress(_SAID, line if isinstance(line, str) else "")])
 
     def type_in(self, text: str) -> None:
         """Type a text, if nothing is typed yet and nothing runs."""
@@ -222,6 +224,11 @@ class LivePrompt:
     def redraw(self) -> None:
         """Request a new render."""
         self.session.app.invalidate()
+
+    @property
+    def said_ahead(self) -> int:
+        """Lines of `say` that wait for their turn among the keys."""
+        return len(self._lines)
 
     @property
     def has_more(self) -> bool:
@@ -269,10 +276,11 @@ class LivePrompt:
         return max(0, min(wanted, rows - 1))  # more would be "window too small"
 
     def _begin(self) -> None:
+        self.menu_met = False
         self.session.default_buffer.document, self._draft = self._draft, Document()
 
     def _speak(self, event: KeyPressEvent) -> None:
         """The key of `say` is next: end the line with its text, and keep what is being typed."""
-        self.said_ahead -= 1
+        line = self._lines.popleft()
         self._draft = self.session.default_buffer.document
-        self.session.app.exit(result=event.data)
+        event.app.exit(result=line if isinstance(line, str) else line())

@@ -133,8 +133,11 @@ class Console(LineView, can_focus=True):
         self._transcript.redraw()
         self.refresh()
 
-    def say(self, line: str) -> None:
-        """Evaluate a line as if it had been typed, for a key that runs a command."""
+    def say(self, line: str | Callable[[], str]) -> None:
+        """Evaluate a line as if it had been typed, for a key that runs a command.
+
+        line: a function chooses it when the lines before it have been carried out.
+        """
         self._return_to_prompt()
         self.call_later(self.live.say, line)  # after the keys that this widget has not read yet
 

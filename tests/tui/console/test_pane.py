@@ -149,6 +149,29 @@ async def test_a_sentence_waits_for_the_line_that_is_being_evaluated() -> None:
         await it.hears("forever", "step", "step")
 
 
+async def test_what_a_key_means_is_decided_when_its_turn_has_come() -> None:
+    async with bench() as it:
+        it.type("forever")
+        it.press("enter")
+        await it.until(lambda: it.console.busy)
+        meaning = ["step"]
+        it.console.say(lambda: meaning[0])
+        meaning[0] = "next"  # as after a `load`
+        it.app.interrupted.set()
+        await it.hears("forever", "next")
+
+
+async def test_the_rows_of_the_menu_are_given_back_when_a_sentence_ends_the_line() -> None:
+    async with bench() as it:
+        it.type("post")
+        await it.sees("post_recv")
+        it.console.say("step")
+        await it.hears("step")
+        await it.prompt("post")
+        await it.until(lambda: not it.console.live.menu_met)
+        assert it.console.live._menu_space() == 0
+
+
 async def test_a_sentence_does_not_overtake_a_line_that_was_sent_before_it() -> None:
     async with bench() as it:
         it.type("forever")
