@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from rdmalab.book.catalogue import Chapter
 from rdmalab.book.html import Markup, joined, tag, trusted
-from rdmalab.export import ladder_style
+from rdmalab.export import ladder_svg
 from rdmalab.guide import svg
 from rdmalab.guide.svg import INKS
 from rdmalab.version import VERSION
@@ -15,7 +15,7 @@ def sheet_of_style() -> str:
     """The whole file."""
     rules = (pkgutil.get_data(__package__, STYLE) or b"").decode()
     named = {name: f"var(--{name})" for name in INKS}
-    drawings = ladder_style.style(named)
+    drawings = ladder_svg.style(named)
     machine = "\n".join(f".machine {rule}" for rule in svg.rules(named))
     return f"{_colours()}{rules}\n{drawings}\n{machine}\n"
 

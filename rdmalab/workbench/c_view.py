@@ -24,7 +24,7 @@ describe(CodeRow, Col("text"))
 
 def c_view(request: ViewRequest) -> View:
     """The last verb; of an object, of a work request of a queue, or of an event."""
-    from rdmalab.export.c.one_call import call_in_c
+    from rdmalab.export.c.calls import call_in_c
     from rdmalab.export.replay.calls import NotExportable
 
     session = request.session

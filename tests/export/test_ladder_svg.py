@@ -5,8 +5,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from rdmalab.export.ladder_plan import Arrow, LadderPlan, PlannedRow, Remark
-from rdmalab.export.ladder_style import NAME, style
-from rdmalab.export.ladder_svg import Ladder, ladder
+from rdmalab.export.ladder_svg import NAME, Ladder, ladder, style
 from rdmalab.guide.svg import INKS
 from rdmalab.lab import Lab
 from tests.labs import RECV, SEND, lab_of

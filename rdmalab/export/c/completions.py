@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rdmalab.command import Noun, Thing
 from rdmalab.export.c.text import TAB, Scope, Text, Verb, block, checked
 from rdmalab.export.replay.calls import Bound, NotExportable
-from rdmalab.export.replay.values import constant, number, variable
+from rdmalab.export.replay.names import constant, number, variable
 from rdmalab.views.completions import wc_row
 
 

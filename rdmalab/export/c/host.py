@@ -5,7 +5,7 @@ from collections.abc import Callable
 from rdmalab.command import Region
 from rdmalab.export.c.text import TAB, Scope, Text, Verb, structure
 from rdmalab.export.replay.calls import NotExportable
-from rdmalab.export.replay.values import constant, string_lines, variable
+from rdmalab.export.replay.names import constant, string_lines, variable
 
 
 def _query(called: str, answer: str, returns: str = "errno") -> Callable[[Scope], Text]:

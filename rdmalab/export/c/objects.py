@@ -1,4 +1,4 @@
-"""Calls of C that make and destroy objects."""
+"""Calls of C that make, change and destroy objects."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -6,9 +6,10 @@ from dataclasses import fields
 from rdmalab.command import New, Noun, Thing
 from rdmalab.export.c.text import TAB, Scope, Text, Verb, block, checked, structure
 from rdmalab.export.replay.calls import Bound, NotExportable
-from rdmalab.export.replay.values import constant, errno_name, number, variable
+from rdmalab.export.replay.names import attribute_width, constant, errno_name, number, variable
+from rdmalab.hca.attributes import AhAttr, mask_of
 from rdmalab.spec.builders import InitMask
-from rdmalab.spec.states import QPType
+from rdmalab.spec.states import Attr, QPType
 from rdmalab.world.relations import DESTROYERS
 
 
@@ -270,6 +271,146 @@ def _open_qp(s: Scope) -> Text:
     return Text("ibv_open_qp", f"ibv_open_qp({variable(new.node)}, &attr)", given, s.var(new))
 
 
+def address(s: Scope, attr: AhAttr, prefix: str) -> list[str]:
+    """The members of an `ibv_ah_attr`, those that are 0 left out."""
+    grh = {"dgid", "sgid_index", "hop_limit", "traffic_class", "flow_label"}
+    members = []
+    for each in fields(attr):
+        value = getattr(attr, each.name)
+        if not value:
+            continue
+        text = s.gid(value) if each.name == "dgid" else number(value)
+        members.append(f"{prefix}.{'grh.' if each.name in grh else ''}{each.name} = {text}")
+    return members
+
+
+def _modify_qp(s: Scope) -> Text:
+    qp, attr, mask = s.argument("qp"), s.argument("attr"), s.argument("attr_mask")
+    asked = attr.given()
+    members = [each for item in asked.items() for each in _attribute(s, qp.node, *item)]
+    wanted = constant(mask_of(asked) if mask is None else Attr(mask))
+    given = structure("ibv_qp_attr", "attr", members)
+    return Text("ibv_modify_qp", f"ibv_modify_qp({s.var(qp)}, &attr, {wanted})", given)
+
+
+def _attribute(s: Scope, node: str, name: str, value: Bound) -> list[str]:
+    if isinstance(value, AhAttr):
+        return address(s, value, f".{name}")
+    if name == "cap":
+        return capacity(value)
+    if name == "dest_qp_num":
+        return [f".{name} = {s.qpn(node, value)}"]
+    width = attribute_width(name)
+    if not 0 <= int(value) < 1 << width:
+        raise NotExportable(f"{name}={int(value)} does not fit in the {width} bits of ibv_qp_attr")
+    text = constant(value)
+    if name in ("qp_state", "cur_qp_state", "path_mtu", "path_mig_state") and text.isdigit():
+        kinds = {"path_mtu": "ibv_mtu", "path_mig_state": "ibv_mig_state"}
+        text = f"(enum {kinds.get(name, 'ibv_qp_state')}){text}"
+    return [f".{name} = {text}"]
+
+
+def _query_qp(s: Scope) -> Text:
+    mask = s.argument("attr_mask")
+    asked = Attr.STATE if s.call.is_late else Attr(0x1FFFFF if mask is None else mask)
+    wanted = constant(asked)
+    name = s.var(s.argument("qp"))
+    given = ["struct ibv_qp_attr attr;", "struct ibv_qp_init_attr init;"]
+    return Text("ibv_query_qp", f"ibv_query_qp({name}, &attr, {wanted}, &init)", given)
+
+
+def _queried(s: Scope, text: Text | None) -> list[str]:
+    assert text is not None
+    if s.call.is_late and not s.call.errno:
+        s.writer.needs.add("expect_state")
+        name = s.var(s.argument("qp"))
+        shown = s.call.session.names.of(s.argument("qp"))
+        return [f'expect_state("{shown}", {name}, {constant(s.call.value.qp_state)});']
+    if not s.call.errno and s.call.value.qp_state is not None:
+        state = constant(s.call.value.qp_state)
+        text.after = [f"if (attr.qp_state != {state})", f'{TAB}fail("qp_state", attr.qp_state);']
+    return checked(s, text)
+
+
+def _create_ah(s: Scope) -> Text:
+    new = s.argument("ah")
+    members = [m.removeprefix(".attr") for m in address(s, s.argument("attr"), ".attr")]
+    given = structure("ibv_ah_attr", "attr", members)
+    called = f"ibv_create_ah({s.var(s.argument('pd'))}, &attr)"
+    return Text("ibv_create_ah", called, given, s.var(new))
+
+
+def _mcast(function: str) -> Callable[[Scope], Text]:
+    def handler(s: Scope) -> Text:
+        given = [f"union ibv_gid gid = {s.gid(s.argument('gid'))};"]
+        called = f"{function}({s.var(s.argument('qp'))}, &gid, {number(s.argument('lid') or 0)})"
+        return Text(function, called, given)
+
+    return handler
+
+
+def _srq_attr(attr: Bound, prefix: str) -> list[str]:
+    names = ("max_wr", "max_sge", "srq_limit")
+    values = {name: getattr(attr, name, None) for name in names}
+    return [f"{prefix}.{name} = {number(v)}" for name, v in values.items() if v]
+
+
+def _create_srq(s: Scope) -> Text:
+    given = structure("ibv_srq_init_attr", "init", _srq_attr(s.argument("attr"), ".attr"))
+    called = f"ibv_create_srq({s.var(s.argument('pd'))}, &init)"
+    return Text("ibv_create_srq", called, given, s.var(s.argument("srq")))
+
+
+def _create_srq_ex(s: Scope) -> Text:
+    new, init = s.argument("srq"), s.argument("init_attr")
+    bits = ["IBV_SRQ_INIT_ATTR_TYPE", "IBV_SRQ_INIT_ATTR_PD"]
+    bits += ["IBV_SRQ_INIT_ATTR_XRCD"] if init.xrcd else []
+    bits += ["IBV_SRQ_INIT_ATTR_CQ"] if init.cq else []
+    members = [*_srq_attr(init.attr, ".attr"), f".comp_mask = {' | '.join(bits)}"]
+    members += [f".srq_type = {constant(init.srq_type)}", f".pd = {s.var(init.pd)}"]
+    members += [f".xrcd = {s.var(init.xrcd)}"] if init.xrcd else []
+    members += [f".cq = {s.var(init.cq)}"] if init.cq else []
+    given = structure("ibv_srq_init_attr_ex", "init", members)
+    called = f"ibv_create_srq_ex({variable(new.node)}, &init)"
+    return Text("ibv_create_srq_ex", called, given, s.var(new))
+
+
+def _modify_srq(s: Scope) -> Text:
+    attr, mask = s.argument("attr"), s.argument("srq_attr_mask")
+    given_bits = {"max_wr": "IBV_SRQ_MAX_WR", "srq_limit": "IBV_SRQ_LIMIT"}
+    values = {name: getattr(attr, name) for name in given_bits}
+    bits = [bit for name, bit in given_bits.items() if values[name] is not None]
+    wanted = " | ".join(bits) or "0" if mask is None else constant(mask)
+    members = [f".{name} = {number(v)}" for name, v in values.items() if v is not None]
+    given = structure("ibv_srq_attr", "attr", members)
+    return Text(
+        "ibv_modify_srq", f"ibv_modify_srq({s.var(s.argument('srq'))}, &attr, {wanted})", given
+    )
+
+
+def _query_srq(s: Scope) -> Text:
+    name = s.var(s.argument("srq"))
+    return Text("ibv_query_srq", f"ibv_query_srq({name}, &attr)", ["struct ibv_srq_attr attr;"])
+
+
+def _get_srq_num(s: Scope) -> Text:
+    name = s.var(s.argument("srq"))
+    return Text("ibv_get_srq_num", f"ibv_get_srq_num({name}, &srq_num)", ["uint32_t srq_num;"])
+
+
+def _open_xrcd(s: Scope) -> Text:
+    new, fd = s.argument("xrcd"), s.argument("fd")
+    if fd is not None and fd >= 0:
+        raise NotExportable("fd of open_xrcd stands for a file that the program would need")
+    flags = s.argument("oflag")
+    members = [
+        ".comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS", ".fd = -1",
+        f".oflags = {constant(flags) if flags else '0'}",
+    ]  # fmt: skip
+    given = structure("ibv_xrcd_init_attr", "init", members)
+    return Text("ibv_open_xrcd", f"ibv_open_xrcd({variable(new.node)}, &init)", given, s.var(new))
+
+
 VERBS: dict[str, Verb] = {
     **{verb: Verb(_destroyer(f"ibv_{verb}", noun)) for noun, verb in DESTROYERS.items()},
     "alloc_pd": Verb(_alloc_pd),
@@ -288,4 +429,15 @@ VERBS: dict[str, Verb] = {
     "create_qp_ex": Verb(_create_qp_ex, _extended_made),
     "qp_to_qp_ex": Verb(_qp_to_qp_ex, _face),
     "open_qp": Verb(_open_qp),
+    "modify_qp": Verb(_modify_qp),
+    "query_qp": Verb(_query_qp, _queried),
+    "create_ah": Verb(_create_ah),
+    "attach_mcast": Verb(_mcast("ibv_attach_mcast")),
+    "detach_mcast": Verb(_mcast("ibv_detach_mcast")),
+    "create_srq": Verb(_create_srq),
+    "create_srq_ex": Verb(_create_srq_ex),
+    "modify_srq": Verb(_modify_srq),
+    "query_srq": Verb(_query_srq),
+    "get_srq_num": Verb(_get_srq_num),
+    "open_xrcd": Verb(_open_xrcd),
 }

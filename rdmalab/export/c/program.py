@@ -11,9 +11,8 @@ from collections.abc import Iterable, Sequence
 from rdmalab.export.c.calls import CALLS
 from rdmalab.export.c.text import TAB, Text, Writer
 from rdmalab.export.replay.calls import Bytes, Chapter
-from rdmalab.export.replay.long_lines import folded, wrapped
-from rdmalab.export.replay.program import Program, helpers
-from rdmalab.export.replay.values import number, string, variable
+from rdmalab.export.replay.names import number, string, variable
+from rdmalab.export.replay.program import Program, folded, helpers, wrapped
 from rdmalab.session.session import Session
 from rdmalab.views import fmt
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun
 from rdmalab.export.replay.calls import NotExportable
-from rdmalab.export.replay.names import Names, Writing
-from rdmalab.export.replay.values import errno_name, number
+from rdmalab.export.replay.names import Names, Writing, errno_name, number
 from rdmalab.hca.wr import swap_octets
 
 _TYPES = {

@@ -4,7 +4,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.export.pyverbs.requests import imm
 from rdmalab.export.pyverbs.text import TAB, Lines, Scope, Verb, called, errno_of, named, number
 from rdmalab.export.replay.calls import Bound, NotExportable
-from rdmalab.export.replay.values import variable
+from rdmalab.export.replay.names import variable
 from rdmalab.views.completions import wc_row
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from rdmalab.command import Region
 from rdmalab.export.pyverbs.text import Lines, Scope, Verb
 from rdmalab.export.replay.calls import NotExportable
-from rdmalab.export.replay.values import variable
+from rdmalab.export.replay.names import variable
 
 
 def _device(text: str) -> Callable[[Scope], Lines]:

@@ -1,4 +1,4 @@
-"""Calls of pyverbs that make and destroy objects."""
+"""Calls of pyverbs that make, change and destroy objects."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -16,10 +16,11 @@ from rdmalab.export.pyverbs.text import (
     number,
 )
 from rdmalab.export.replay.calls import Bound, NotExportable
-from rdmalab.export.replay.values import variable
+from rdmalab.export.replay.names import attribute_width, constant, variable
+from rdmalab.hca.attributes import AhAttr, mask_of
 from rdmalab.spec.builders import InitMask
 from rdmalab.spec.completions import STANDARD_FIELDS
-from rdmalab.spec.states import QPType
+from rdmalab.spec.states import Attr, QPType
 from rdmalab.world.relations import DESTROYERS
 
 
@@ -193,6 +194,129 @@ def _qp_to_qp_ex(s: Scope) -> None:
 
 _UNMADE = (Noun.TD, Noun.FLOW)  # no verb here makes one
 
+
+def _address(s: Scope, attr: AhAttr) -> str:
+    route = None
+    if attr.is_global:
+        route = called(
+            s.use("addr", "GlobalRoute"), dgid=s.gid(attr.dgid), flow_label=_given(attr.flow_label),
+            sgid_index=number(attr.sgid_index), hop_limit=number(attr.hop_limit),
+            traffic_class=_given(attr.traffic_class),
+        )  # fmt: skip
+    names = ("dlid", "sl", "src_path_bits", "static_rate", "is_global")
+    values = {name: _given(getattr(attr, name)) for name in names}
+    return called(s.use("addr", "AHAttr"), **values, port_num=number(attr.port_num), gr=route)
+
+
+def _given(value: int) -> str | None:
+    return number(value) if value else None
+
+
+def _modify_qp(s: Scope) -> Lines:
+    qp, attr, mask = s.argument("qp"), s.argument("attr"), s.argument("attr_mask")
+    before = [f"attr = {called(s.use('qp', 'QPAttr'))}"]
+    given = attr.given()
+    for name, value in given.items():
+        if isinstance(value, AhAttr):
+            text = _address(s, value)
+        elif name == "cap":
+            text = cap(s, value)
+        elif name == "dest_qp_num":
+            text = s.qpn(qp.node, value)
+        else:
+            width = attribute_width(name)
+            if not 0 <= int(value) < 1 << width:
+                raise NotExportable(f"{name}={int(value)} does not fit in {width} bits")
+            text = named(value)
+        before.append(f"attr.{name} = {text}")
+    wanted = named(mask_of(given) if mask is None else Attr(mask))
+    return Lines(f"{s.var(qp)}.modify(attr, {wanted})", before)
+
+
+def _query_qp(s: Scope) -> Lines:
+    mask = s.argument("attr_mask")
+    wanted = "e.IBV_QP_STATE" if s.call.is_late or mask is None else named(Attr(mask))
+    return Lines(f"attr, init = {s.var(s.argument('qp'))}.query({wanted})")
+
+
+def _queried(s: Scope, lines: Lines | None) -> list[str]:
+    assert lines is not None
+    if not s.call.errno and s.call.value.qp_state is not None:
+        name = s.call.session.names.of(s.argument("qp"))
+        s.writer.needs.add("expect")
+        state = named(s.call.value.qp_state)
+        lines.after = [f'expect("{name}.qp_state", attr.qp_state, {state})']
+    return checked(s, lines)
+
+
+def _create_ah(s: Scope) -> Lines:
+    made = called(
+        s.use("addr", "AH"), s.var(s.argument("pd")), attr=_address(s, s.argument("attr"))
+    )
+    return Lines(f"{s.var(s.argument('ah'))} = {made}")
+
+
+def _srq_sizes(attr: Bound) -> dict[str, str]:
+    names = ("max_wr", "max_sge", "srq_limit")
+    return {name: number(getattr(attr, name, None) or 0) for name in names}
+
+
+def _create_srq(s: Scope) -> Lines:
+    attr = called(s.use("srq", "SrqAttr"), **_srq_sizes(s.argument("attr")))
+    init = called(s.use("srq", "SrqInitAttr"), attr)
+    made = called(s.use("srq", "SRQ"), s.var(s.argument("pd")), init)
+    return Lines(f"{s.var(s.argument('srq'))} = {made}")
+
+
+def _create_srq_ex(s: Scope) -> Lines:
+    new, init = s.argument("srq"), s.argument("init_attr")
+    before = [f"init = {called(s.use('srq', 'SrqInitAttrEx'), **_srq_sizes(init.attr))}"]
+    before += [f"init.srq_type = {named(init.srq_type)}", f"init.pd = {s.var(init.pd)}"]
+    bits = ["e.IBV_SRQ_INIT_ATTR_TYPE", "e.IBV_SRQ_INIT_ATTR_PD"]
+    for name in ("xrcd", "cq"):
+        if (thing := getattr(init, name)) is not None:
+            before.append(f"init.{name} = {s.var(thing)}")
+            bits.append(f"e.IBV_SRQ_INIT_ATTR_{name.upper()}")
+    before.append(f"init.comp_mask = {' | '.join(bits)}")
+    return Lines(
+        f"{s.var(new)} = {called(s.use('srq', 'SRQ'), variable(new.node), 'init')}", before
+    )
+
+
+def _modify_srq(s: Scope) -> Lines:
+    attr, mask = s.argument("attr"), s.argument("srq_attr_mask")
+    bits = {"max_wr": "e.IBV_SRQ_MAX_WR", "srq_limit": "e.IBV_SRQ_LIMIT"}
+    values = {name: getattr(attr, name) for name in bits}
+    given = {name: number(v) for name, v in values.items() if v is not None}
+    wanted = " | ".join(bits[name] for name in given) or "0"
+    made = called(s.use("srq", "SrqAttr"), **given)
+    return Lines(
+        f"{s.var(s.argument('srq'))}.modify({made}, {wanted if mask is None else named(mask)})"
+    )
+
+
+def _query_srq(s: Scope) -> Lines:
+    return Lines(f"{s.var(s.argument('srq'))}.query()")
+
+
+def _get_srq_num(s: Scope) -> Lines:
+    return Lines(f"{s.var(s.argument('srq'))}.get_srq_num()")
+
+
+def _open_xrcd(s: Scope) -> Lines:
+    new, fd = s.argument("xrcd"), s.argument("fd")
+    if fd is not None and fd >= 0:
+        raise NotExportable("fd of open_xrcd stands for a file that the program would need")
+    s.writer.needs.add("os")
+    flags = constant(s.argument("oflag")) if s.argument("oflag") else "0"
+    oflags = " | ".join(
+        f"os.{flag}" if flag.startswith("O_") else flag for flag in flags.split(" | ")
+    )
+    mask = "e.IBV_XRCD_INIT_ATTR_FD | e.IBV_XRCD_INIT_ATTR_OFLAGS"
+    init = called(s.use("xrcd", "XRCDInitAttr"), mask, oflags, "-1")
+    return Lines(f"{s.var(new)} = {called(s.use('xrcd', 'XRCD'), variable(new.node), init)}")
+
+
 VERBS: dict[str, Verb] = {
     **{verb: Verb(_closer(noun)) for noun, verb in DESTROYERS.items() if noun not in _UNMADE},
     "alloc_pd": Verb(_alloc_pd),
@@ -209,4 +333,13 @@ VERBS: dict[str, Verb] = {
     "create_qp": Verb(_create_qp),
     "create_qp_ex": Verb(_create_qp_ex, _qp_made),
     "qp_to_qp_ex": Verb(_qp_to_qp_ex),
+    "modify_qp": Verb(_modify_qp),
+    "query_qp": Verb(_query_qp, _queried),
+    "create_ah": Verb(_create_ah),
+    "create_srq": Verb(_create_srq),
+    "create_srq_ex": Verb(_create_srq_ex),
+    "modify_srq": Verb(_modify_srq),
+    "query_srq": Verb(_query_srq),
+    "get_srq_num": Verb(_get_srq_num),
+    "open_xrcd": Verb(_open_xrcd),
 }

@@ -7,14 +7,18 @@ by `rdmalab python --call-time 0`, its calls take no virtual time, so each packe
 import re
 from collections.abc import Sequence
 
-from rdmalab.export.pyverbs.calls import CALLS
-from rdmalab.export.pyverbs.text import TAB, Lines, Writer
+from rdmalab.export.pyverbs import completions, host, objects, requests
+from rdmalab.export.pyverbs.text import TAB, Lines, Scope, Writer
 from rdmalab.export.replay.calls import Bytes, Chapter
-from rdmalab.export.replay.long_lines import WIDTH, folded, wrapped
-from rdmalab.export.replay.program import Program, helpers
-from rdmalab.export.replay.values import variable
+from rdmalab.export.replay.names import variable
+from rdmalab.export.replay.program import WIDTH, Language, Program, folded, helpers, wrapped
 from rdmalab.session.session import Session
 from rdmalab.views import fmt
+
+CALLS = Language[Writer, Lines](
+    (objects, requests, completions, host), Scope, "is not in pyverbs, or not in its skin"
+)
+
 
 _PART = re.compile(r"# part: (\w+)\n")
 _MODULES = ("errno", "os", "socket", "time")

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.command import Noun
 from rdmalab.export.replay.calls import NotExportable
-from rdmalab.export.replay.names import Names, Writing
-from rdmalab.export.replay.values import constant
+from rdmalab.export.replay.names import Names, Writing, constant
 from rdmalab.hca.wr import swap_octets
 
 if TYPE_CHECKING:

@@ -1,20 +1,88 @@
-"""The names that a program has for the things of a lab: variables, keys, addresses, numbers.
+"""Names and values of the lab as a program writes them: constants of verbs.h, variables."""
 
-A command is bound to numbers: an lkey, an address, the number of a queue pair. A program that ran
-elsewhere would have others there, so it reads them from its own objects.
-"""
-
+import errno
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import IntEnum, IntFlag
 
 from rdmalab.command import New, Noun, Thing
 from rdmalab.export.replay.calls import Bound, Call, NotExportable
-from rdmalab.export.replay.values import variable
 from rdmalab.hca.device import Hca
 from rdmalab.hca.objects import inc_rkey
 from rdmalab.hca.port import gid_at
+from rdmalab.spec.c_names import ANY_PREFIX, full_name
 from rdmalab.world.world import World
+
+_DECIMAL = 1 << 16  # numbers from here on are written in hexadecimal digits
+_PRINTABLE = {ord(sign) for sign in map(chr, range(32, 127))} - {ord('"'), ord("\\"), ord("?")}
+_LINE = 64  # bytes of a string in a line
+
+
+def number(value: int) -> str:
+    """An integer: `64`, `0x11111111`."""
+    if value < 0 or value < _DECIMAL:
+        return str(value)
+    return hex(value) if value < 1 << 32 else f"UINT64_C({value:#x})"
+
+
+def constant(value: int) -> str:
+    """An enum's member, flags joined by |; a plain number where verbs.h has no name."""
+    prefix = ANY_PREFIX.get(type(value))
+    if prefix is None:
+        return number(int(value))
+    if isinstance(value, IntFlag):
+        return _flags(int(value), value.__class__, prefix)
+    return full_name(value) if isinstance(value, IntEnum) else number(int(value))
+
+
+def _flags(value: int, kind: type[IntFlag], prefix: str) -> str:
+    names = []
+    for name, member in kind.__members__.items():
+        if member.value.bit_count() == 1 and value & member.value:
+            names.append(prefix + name)
+            value &= ~member.value
+    if value:
+        names.append(hex(value))
+    return " | ".join(names) or "0"
+
+
+_IN_8_BITS = frozenset({
+    "port_num", "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "max_rd_atomic",
+    "max_dest_rd_atomic", "en_sqd_async_notify", "alt_port_num", "alt_timeout",
+})  # fmt: skip
+_IN_16_BITS = frozenset({"pkey_index", "alt_pkey_index"})
+
+
+def attribute_width(name: str) -> int:
+    """The bits of a number in `ibv_qp_attr`."""
+    return 8 if name in _IN_8_BITS else 16 if name in _IN_16_BITS else 32
+
+
+def errno_name(code: int) -> str:
+    """`EINVAL`."""
+    return errno.errorcode.get(code, str(code))
+
+
+def string(octets: bytes) -> str:
+    """A string literal with these bytes; the zero that C appends is one more."""
+    return f'"{_escaped(octets)}"'
+
+
+def string_lines(octets: bytes) -> list[str]:
+    """C string literals of these bytes, one a line."""
+    return [string(octets[at : at + _LINE]) for at in range(0, len(octets), _LINE)]
+
+
+def _escaped(octets: bytes) -> str:
+    return "".join(chr(o) if o in _PRINTABLE else f"\\{o:03o}" for o in octets)
+
+
+def variable(name: str) -> str:
+    """The variable of an object: `A.qp0` is `A_qp0`."""
+    return re.sub(r"\W", "_", name)
+
 
 _VARIANTS = 3  # of a window's key, that a program may have counted on
 

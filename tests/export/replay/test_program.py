@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdmalab.export.replay.long_lines import folded, wrapped
+from rdmalab.export.replay.program import folded, wrapped
 from tests.each import examples
 
 
