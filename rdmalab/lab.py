@@ -21,8 +21,7 @@ from rdmalab.session.lines import Reply, replies
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES, Profile
 from rdmalab.views import fmt
-from rdmalab.views.query import QueryContext
-from rdmalab.views.query_reads import Reads
+from rdmalab.views.query import QueryContext, Reads
 from rdmalab.views.query_types import check_types, nouns_by_prefix
 from rdmalab.views.warnings import warnings
 from rdmalab.vocabulary import VOCABULARY

@@ -24,11 +24,11 @@ from rdmalab.book.page import (
     STATEMENTS,
     STYLE,
     Found,
+    LabSite,
     Page,
     sheet_of_style,
     written,
 )
-from rdmalab.book.try_here import LabSite
 from rdmalab.book.words import Linker
 from rdmalab.jobs.limits import Limits
 from rdmalab.jobs.outcome import Ending, Outcome, Pool

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from rdmalab.book import code
 from rdmalab.book.catalogue import Catalogue, Chapter
 from rdmalab.book.html import Markup, escaped, folded, joined, tag
-from rdmalab.book.page import STATEMENTS, Found, Page, neighbours, root_of, trail
+from rdmalab.book.page import STATEMENTS, Found, LabSite, Page, neighbours, root_of, trail
 from rdmalab.book.steps import StepWriter
-from rdmalab.book.try_here import LabSite
 from rdmalab.book.words import Linker
 from rdmalab.classroom.lab_file import LabFile, loads
 from rdmalab.classroom.lab_file import load as load_lab
@@ -18,10 +17,9 @@ from rdmalab.classroom.public import published
 from rdmalab.classroom.rules import prices
 from rdmalab.lab import open_session
 from rdmalab.scenario.coverage import Bound, of_runner
-from rdmalab.scenario.fabric import link_line, port_lines
 from rdmalab.scenario.files import read
 from rdmalab.scenario.loader import Scenario, load
-from rdmalab.scenario.model import Document
+from rdmalab.scenario.model import Document, link_line, port_lines
 from rdmalab.scenario.runner import Runner
 from rdmalab.scenario.source import FileError
 from rdmalab.views import fmt

@@ -8,11 +8,11 @@ from typing import TypeVar
 
 from rdmalab.classroom.answers import right_answers
 from rdmalab.classroom.grade_document import Grade
+from rdmalab.classroom.instructor_model import Rejected, Solution
 from rdmalab.classroom.judging import JudgedWork, grade
 from rdmalab.classroom.lab_file import SEED, LabFile, loads, questions
 from rdmalab.classroom.model import Task
 from rdmalab.classroom.public import published
-from rdmalab.classroom.solution_model import Rejected, Solution
 from rdmalab.classroom.trust import as_shown
 from rdmalab.command import New, NotUnderstood
 from rdmalab.grammar.line import parse

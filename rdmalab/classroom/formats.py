@@ -3,9 +3,10 @@
 import csv
 import json
 import re
+import zipfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from io import StringIO
+from collections.abc import Iterable, Mapping, Sequence
+from io import BytesIO, StringIO
 from pathlib import PurePath
 from xml.etree import ElementTree
 
@@ -200,3 +201,21 @@ def file_names(grades: Iterable[Grade]) -> dict[str, Grade]:
             name, count = f"{wanted}-{count + 1}", count + 1
         found[name] = grade
     return found
+
+
+_DATE = (1980, 1, 1, 0, 0, 0)  # the same bytes each time
+
+
+def moodle_zip(pages: Mapping[str, bytes], name: str) -> bytes:
+    """The file for Upload multiple feedback files in a zip.
+
+    pages: by the folder of the student in the download, as Moodle made it; there Moodle finds the
+    student by the number in the name of the folder. name: of each page.
+    """
+    out = BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for folder, octets in sorted(pages.items()):
+            entry = zipfile.ZipInfo(f"{folder}/{name}", _DATE)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, octets)
+    return out.getvalue()

@@ -10,8 +10,8 @@ from rdmalab.classroom.attempts import counted
 from rdmalab.classroom.course_file import Assignment, CourseFile
 from rdmalab.classroom.formats import cell, number
 from rdmalab.classroom.grade_document import Grade
+from rdmalab.classroom.owner import Person
 from rdmalab.classroom.remarks import Remark, RemarkTable, applied, to_be_marked
-from rdmalab.classroom.roster import Person
 from rdmalab.scenario.field_types import FORMAT
 
 MISSING = "missing"

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from rdmalab import disk
 from rdmalab.classroom import submission
-from rdmalab.classroom.owner import Owner, is_of_moodle, owner_of
-from rdmalab.classroom.roster import Roster
+from rdmalab.classroom.owner import Owner, Roster, is_of_moodle, owner_of
 
 MOST_OCTETS = 4 << 20
 """Of a file that is read at all."""

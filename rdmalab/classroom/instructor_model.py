@@ -1,12 +1,137 @@
 """The pydantic model of the instructor's part of a lab, which no student sees."""
 
 from collections.abc import Collection
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rdmalab.scenario import field_types
-from rdmalab.scenario.fabric import Section
+from rdmalab.scenario.model import Section
+
+MOST_LINES = 10_000
+_LONGEST = 100_000  # characters of a line
+
+
+def _repeated(value: object) -> object:
+    """`{do: LINE, repeat: 8}` as that many lines."""
+    if not isinstance(value, list):
+        return value
+    lines: list[object] = []
+    for item in value:
+        if isinstance(item, dict) and set(item) == {"do", "repeat"}:
+            count = item["repeat"]
+            if not isinstance(count, str) or not count.isdecimal() or int(count) > MOST_LINES:
+                raise field_types.wrong("repeat is a number", f"from 1 to {MOST_LINES}")
+            lines += [item["do"]] * int(count)
+        else:
+            lines.append(item)
+    return lines
+
+
+Line = Annotated[field_types.Sentence, Field(max_length=_LONGEST)]
+Lines = Annotated[list[Line], Field(max_length=MOST_LINES)]
+SolutionLines = Annotated[
+    Lines,
+    BeforeValidator(_repeated),
+    WithJsonSchema(
+        {
+            "type": "array",
+            "items": {
+                "oneOf": [
+                    {"type": "string", "minLength": 1},
+                    {
+                        "type": "object",
+                        "required": ["do", "repeat"],
+                        "additionalProperties": False,
+                        "properties": {
+                            "do": {"type": "string"},
+                            "repeat": {"type": ["integer", "string"]},
+                        },
+                    },
+                ]
+            },
+        }
+    ),
+]
+Answers = Annotated[
+    dict[field_types.Word, Line],
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": ["string", "number"]}}),
+]
+
+
+class Solution(Section, BaseModel):
+    """Possible work of a student, with its lines and answers."""
+
+    name: field_types.Word
+    """Its name in reports."""
+    about: field_types.Sentence | None = None
+    """The idea."""
+    lines: SolutionLines = []
+    """Lines as they are typed at the prompt; `{do: LINE, repeat: 8}` stands for eight."""
+    answers: Answers = {}
+    """Task → answer."""
+    answered: list[field_types.Word] = []
+    """Tasks that get the right answer, where each student has another one."""
+
+
+class Rejected(Solution):
+    """Possible work of a student that must not pass."""
+
+    task: field_types.Word | None = None
+    """The task that fails; default: any."""
+    cause: field_types.Word | None = None
+    """The cause that `why` names then, by its slug."""
+
+
+WANTED = 3
+"""Solutions of each kind that a finished lab has."""
+
+
+class Solutions(Section, BaseModel):
+    """Submissions by which a lab is tested: three of each kind, or it is a draft."""
+
+    accept: list[Solution] = []
+    """These get all points."""
+    reject: list[Rejected] = []
+    """These do not."""
+
+    @property
+    def missing(self) -> str:
+        """`2 accepted and 3 rejected solutions are missing`; empty if there are enough."""
+        counts = {"accepted": len(self.accept), "rejected": len(self.reject)}
+        few = [f"{WANTED - count} {kind}" for kind, count in counts.items() if count < WANTED]
+        return f"{' and '.join(few)} of {WANTED} solutions each are missing" if few else ""
+
+    @model_validator(mode="after")
+    def _named_once(self) -> "Solutions":
+        names = [solution.name for solution in (*self.accept, *self.reject)]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise field_types.wrong(f"two solutions have the name {twice}", "change one")
+        return self
+
+
+class Submission(Section, BaseModel):
+    """Work of a student as it is handed in: typed lines and answers, never a result."""
+
+    rdmalab: field_types.Version
+    """Version of the format; the first key."""
+    kind: Literal["submission"]
+    """`submission`."""
+    lab: field_types.Sentence
+    """The id of the lab and the digest of its file for students."""
+    student: field_types.Word
+    """Any id."""
+    salt: field_types.Sentence | None = None
+    """The salt of the lab with which the parameters were drawn."""
+    lines: Lines = []
+    """Lines of the branch that is handed in, as they were typed."""
+    answers: Answers = {}
+    """Task → answer."""
+    hints: list[field_types.Word] = []
+    """Hints that were taken: `fix.1`."""
+    log: list[field_types.Sentence] = []
+    """Other actions, for the instructor: nothing is judged by them."""
 
 
 class WrongAnswer(Section):

@@ -10,9 +10,8 @@ from types import MappingProxyType
 from pydantic import TypeAdapter
 from yaml.nodes import Node
 
-from rdmalab.classroom.drawing import drawn, shuffled
 from rdmalab.classroom.model import KIND, LabDocument, Task
-from rdmalab.classroom.parameter_model import MOST_WORLDS, LabParameter, VaryValues
+from rdmalab.classroom.parameter_model import MOST_WORLDS, LabParameter, VaryValues, drawn, shuffled
 from rdmalab.command import NotUnderstood, Span
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.scenario import yaml_tree

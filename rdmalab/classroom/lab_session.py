@@ -9,15 +9,14 @@ from rdmalab.classroom.answers import NOTED
 from rdmalab.classroom.feedback import cause_of
 from rdmalab.classroom.goals import judge, parsed, truth
 from rdmalab.classroom.grade_document import Grade, Result
-from rdmalab.classroom.judging import JudgedWork, grade
-from rdmalab.classroom.kept_worlds import KeptWorlds
+from rdmalab.classroom.instructor_model import Submission
+from rdmalab.classroom.judging import JudgedWork, KeptWorlds, grade
 from rdmalab.classroom.lab_file import NAMED, LabFile, loads
 from rdmalab.classroom.model import GRADER, Hint, Task
 from rdmalab.classroom.owner import ANYONE
 from rdmalab.classroom.playing import WAY_BACK, Played, begun, is_applied, typed
 from rdmalab.classroom.public import digest, other_lab
 from rdmalab.classroom.rules import DOCTOR, Rulebook, prices
-from rdmalab.classroom.solution_model import Submission
 from rdmalab.classroom.work_lines import WorkLines
 from rdmalab.classroom.work_log import (
     ANSWER,

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
-from rdmalab.classroom.instructor_model import Instructor
+from rdmalab.classroom.instructor_model import Instructor, Solutions
 from rdmalab.classroom.parameter_model import (
     SHUT,
     LabParameter,
@@ -16,10 +16,8 @@ from rdmalab.classroom.parameter_model import (
     Truth,
     VaryValues,
 )
-from rdmalab.classroom.solution_model import Solutions
 from rdmalab.scenario import field_types
-from rdmalab.scenario.fabric import Section, TextOrSection
-from rdmalab.scenario.model import Document, Steps
+from rdmalab.scenario.model import Document, Section, Steps, TextOrSection
 
 KIND = "lab"
 KINDS = ("now", "ever", "never", "always")

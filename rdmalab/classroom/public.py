@@ -9,9 +9,9 @@ from itertools import product
 import yaml
 
 from rdmalab.classroom.answers import sealed_choices, sealed_values
+from rdmalab.classroom.instructor_model import Submission
 from rdmalab.classroom.lab_file import SALT, LabFile, loads
 from rdmalab.classroom.model import GRADER, Task
-from rdmalab.classroom.solution_model import Submission
 from rdmalab.scenario import yaml_tree
 from rdmalab.vocabulary import VOCABULARY
 

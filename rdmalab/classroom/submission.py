@@ -6,7 +6,7 @@ from itertools import islice
 
 import yaml
 
-from rdmalab.classroom.solution_model import Submission
+from rdmalab.classroom.instructor_model import Submission
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.document import shaped
 from rdmalab.scenario.field_types import FORMAT

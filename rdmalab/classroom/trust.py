@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from rdmalab.classroom.answers import right_answers
 from rdmalab.classroom.goals import parsed
+from rdmalab.classroom.instructor_model import Solution
 from rdmalab.classroom.judging import JudgedWork, grade
 from rdmalab.classroom.lab_file import LabFile, loads
 from rdmalab.classroom.lab_session import LabSession, WrongTask
 from rdmalab.classroom.model import GRADER, LabDocument
 from rdmalab.classroom.playing import begun
 from rdmalab.classroom.public import published
-from rdmalab.classroom.solution_model import Solution
 from rdmalab.command import NotUnderstood, Noun
 from rdmalab.scenario.planner import Vocabulary
 

@@ -44,8 +44,7 @@ def book(
     bytes. OUT must be new, empty, or a book. Exit code 1: a lesson failed; its page shows why.
     """
     from rdmalab.book.build import LIMITS, build
-    from rdmalab.book.page import HOME
-    from rdmalab.book.try_here import LabSite
+    from rdmalab.book.page import HOME, LabSite
 
     try:
         lab_site = LabSite(lab_at) if lab_at is not None else None
@@ -78,7 +77,7 @@ def book(
 @contextmanager
 def progress(pages: int) -> "Iterator[Callable[[], None]]":
     """The count of pages made, on standard error where that is a terminal."""
-    from rdmalab.jobs.progress import Progress
+    from rdmalab.jobs.result_file import Progress
 
     stream = progress_stream()
     line = Progress(stream, pages, "lessons, labs and sheets")
@@ -110,7 +109,7 @@ def _files(paths: tuple[str, ...]) -> "Iterator[str]":
 
 
 def _ids(roster: str | None) -> list[str]:
-    from rdmalab.classroom.roster import ids_of
+    from rdmalab.classroom.owner import ids_of
 
     return [] if roster is None else ids_of(program.text_of(roster))
 

@@ -7,6 +7,7 @@ import click
 
 from rdmalab.cli import (  # noqa: F401  (importing adds the command)
     book,
+    browsers,
     checking,
     course,
     exporting,
@@ -15,9 +16,7 @@ from rdmalab.cli import (  # noqa: F401  (importing adds the command)
     lessons,
     reference_commands,
     scenarios,
-    serve,
     session_commands,
-    site,
     sweep,
 )
 from rdmalab.cli.exits import Exit

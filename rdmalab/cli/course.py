@@ -256,7 +256,7 @@ def _write_lab(
 ) -> None:  # fmt: skip
     """The files of one lab: tables, reports, feedback for Moodle and Gradescope."""
     from rdmalab.classroom import formats
-    from rdmalab.classroom.feedback_files import moodle_zip
+    from rdmalab.classroom.formats import moodle_zip
 
     here = [each.grades[lab.id] for each in book.students]
     put(f"{lab.id}/grades.csv", formats.as_csv(here).encode())
@@ -289,7 +289,7 @@ def _drawn(
     """The drawing of what went wrong, by student and lab; those of before are not drawn again."""
     from rdmalab.classroom.picture import Drawing, drawings, picture_of
     from rdmalab.jobs import result_file
-    from rdmalab.jobs.progress import Progress
+    from rdmalab.jobs.result_file import Progress
 
     items = {(item.lab, item.name): item for item, _ in done}
     texts = {each.id: each.text for each in opened.course.assignments}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rdmalab.classroom.grade_document import Grade
     from rdmalab.classroom.grading import Item
     from rdmalab.classroom.inbox import Inbox
-    from rdmalab.classroom.roster import Roster
+    from rdmalab.classroom.owner import Roster
     from rdmalab.jobs.outcome import Pool
 
 _FORMS = ["text", "json", "csv", "junit", "gradescope", "moodle"]
@@ -137,7 +137,7 @@ def lab_text(lab: str) -> str:
 
 def read_roster(path: str | None) -> "Roster | None":
     """The roster in a file; None: none was named. Rows without an id are reported."""
-    from rdmalab.classroom.roster import roster_of
+    from rdmalab.classroom.owner import roster_of
 
     if path is None:
         return None
@@ -172,8 +172,7 @@ def graded(items: "Sequence[Item]", path: str | None, pool: "Pool") -> "list[tup
     """
     from rdmalab.classroom.grading import grades, known, row_of
     from rdmalab.jobs.cluster import ClusterFailed
-    from rdmalab.jobs.progress import Progress
-    from rdmalab.jobs.result_file import NotResults, ResultFile
+    from rdmalab.jobs.result_file import NotResults, Progress, ResultFile
 
     before: dict[str, Grade] = {}
     file: ResultFile | None = None
@@ -241,7 +240,7 @@ def _tell_whose(what: str, grades: "Sequence[Grade]") -> None:
 
 
 def _tell_alike(items: "Sequence[Item]", least: float) -> None:
-    from rdmalab.classroom import likeness, submission
+    from rdmalab.classroom import grading, submission
     from rdmalab.classroom.lab_file import loads
     from rdmalab.scenario.source import FileError
     from rdmalab.vocabulary import VOCABULARY
@@ -254,7 +253,7 @@ def _tell_alike(items: "Sequence[Item]", least: float) -> None:
             continue
     solutions = loads(items[0].lab, items[0].lab_path, VOCABULARY).document.solutions
     known = [each.lines for each in solutions.accept] if solutions is not None else []
-    for share, one, other in likeness.alike(works, known, least):
+    for share, one, other in grading.alike(works, known, least):
         program.tell(f"alike {share:.0%}: {one} {other}")
 
 

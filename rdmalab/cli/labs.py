@@ -49,7 +49,7 @@ def check(*, paths: tuple[str, ...], students: int, salt: str, verbose: bool) ->
     hidden text or is no lab, or a draft has fewer than three solutions of either kind. A copy and
     choices that can be tried are for the author to decide: without a bar they are a warning.
     """
-    from rdmalab.jobs.progress import Progress
+    from rdmalab.jobs.result_file import Progress
     from rdmalab.scenario.files import LAB_SUFFIX, of_instructor
     from rdmalab.scenario.source import FileError
 
@@ -222,7 +222,7 @@ def try_(*, path: str, student: str, work: str | None) -> int:
 def draw(*, path: str, ids: tuple[str, ...], roster: str | None, salt: str, as_json: bool) -> int:
     """Print the parameters that are drawn for students, and how often each value is drawn."""
     from rdmalab.classroom.lab_file import load
-    from rdmalab.classroom.roster import ids_of
+    from rdmalab.classroom.owner import ids_of
     from rdmalab.scenario.files import found
     from rdmalab.vocabulary import VOCABULARY
 

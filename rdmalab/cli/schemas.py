@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
-from rdmalab.classroom.course_model import Course
+from rdmalab.classroom.course_file import Course
 from rdmalab.classroom.grade_document import Grade
 from rdmalab.classroom.gradebook import Gradebook
+from rdmalab.classroom.instructor_model import Submission
 from rdmalab.classroom.model import LabDocument
-from rdmalab.classroom.solution_model import Submission
 from rdmalab.doctor.evidence.finding import Verdict
 from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.render.json_rows import schema_of_view

@@ -326,7 +326,7 @@ def _served(execution: "Execution", limit_s: float | None, *, end_stuck: bool) -
 
 def _shown(execution: "Execution") -> int:
     """Run the app on the world of the programs; returns their largest exit code."""
-    from rdmalab.compat.c.live import LivePrograms
+    from rdmalab.compat.c.open_labs import LivePrograms
     from rdmalab.tui.launch import show_programs
 
     programs = LivePrograms(execution)

@@ -12,7 +12,7 @@ from rdmalab.shell.streams import progress_stream
 
 if TYPE_CHECKING:
     from rdmalab.jobs.outcome import Pool
-    from rdmalab.jobs.progress import Progress
+    from rdmalab.jobs.result_file import Progress
     from rdmalab.sweep.campaign import Campaign
     from rdmalab.sweep.measures import Measure
     from rdmalab.sweep.plot import ChartRequest, Plot
@@ -124,9 +124,9 @@ class _Sweep:
 
     def run(self) -> int:
         from rdmalab.sweep.campaign import Campaign
-        from rdmalab.sweep.grid import over, points
         from rdmalab.sweep.measures import measures
         from rdmalab.sweep.plot import check
+        from rdmalab.sweep.point import over, points
         from rdmalab.sweep.table import rows
 
         given = self.options
@@ -180,8 +180,7 @@ class _Sweep:
         """The results of all points; None after ^C, with a sentence on standard error."""
         from rdmalab.jobs.cluster import ClusterFailed
         from rdmalab.jobs.pool import CannotStart
-        from rdmalab.jobs.progress import Progress
-        from rdmalab.jobs.result_file import NotResults
+        from rdmalab.jobs.result_file import NotResults, Progress
 
         try:
             done = campaign.known()
@@ -236,13 +235,13 @@ class _Sweep:
             print(text, end="")
         if given.draws:
             from rdmalab.shell.script import speaks_unicode
-            from rdmalab.sweep.text_chart import text as chart
+            from rdmalab.sweep.charts import text as chart
 
             plain = given.in_ascii or not speaks_unicode(sys.stdout)
             columns = min(120, get_terminal_size((80, 24)).columns)
             print(chart(self._plot(table), columns, _LINES, ascii_only=plain))
         if given.svg:
-            from rdmalab.sweep.svg_chart import svg
+            from rdmalab.sweep.charts import svg
 
             drawing = svg(self._plot(table)).encode()
             program.write(given.svg, drawing, program.begins_as(drawing), "drawing")

@@ -6,14 +6,114 @@ hands over is translated here, and nowhere else.
 
 import ctypes
 import mmap
+import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rdmalab.command import Ref
-from rdmalab.compat import own_memory
-from rdmalab.compat.own_memory import UnmappedError
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_MAPS = Path("/proc/self/maps")  # of Linux
+_PIECE = 4096  # bytes that fit into an empty pipe of any system
+
+
+class UnmappedError(Exception):
+    """Bytes that are not memory of this process, or that it may not write."""
+
+    def __init__(self, addr: int, length: int) -> None:
+        super().__init__(f"in C this would crash: no memory at {addr:#x}, length {length}")
+
+
+class _Vector(ctypes.Structure):
+    """`iovec`."""
+
+    _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
+
+
+def read(addr: int, length: int) -> bytes:
+    """The bytes at an address of this process; UnmappedError if one of them cannot be read."""
+    room = bytearray(length)
+    read_into(room, addr)
+    return bytes(room)
+
+
+def read_into(room: bytearray, addr: int) -> None:
+    """Fill `room` with the bytes at an address; UnmappedError if one of them cannot be read."""
+    if room and not _copy("readv", room, addr) and not _from_pipe(room, addr):
+        raise UnmappedError(addr, len(room))
+
+
+def write(addr: int, octets: bytes) -> None:
+    """Put bytes at an address of this process; UnmappedError if one of them cannot be written."""
+    if octets and not _copy("writev", bytearray(octets), addr) and not _to_pipe(octets, addr):
+        raise UnmappedError(addr, len(octets))
+
+
+def is_mapped(addr: int, length: int, *, writable: bool) -> bool:
+    """Whether pages for all these bytes can be pinned; True where no list of them is at hand."""
+    if not _MAPS.exists():
+        return True
+    for line in _MAPS.read_text("utf-8", "replace").splitlines():
+        (first, _, last), rights = line.split(" ", 1)[0].partition("-"), line.split(" ")[1]
+        if int(last, 16) <= addr or not rights.startswith("rw" if writable else "r"):
+            continue
+        if int(first, 16) > addr:
+            return False
+        if addr + length <= int(last, 16):
+            return True
+        length -= int(last, 16) - addr
+        addr = int(last, 16)
+    return False
+
+
+# --------------------------------------------------------------------------- how it is copied
+def _copy(direction: str, room: bytearray, addr: int) -> bool:
+    """Let the kernel copy between `room` and an address; False if it cannot."""
+    call = getattr(_LIBC, f"process_vm_{direction}", None)
+    if call is None:
+        return False
+    first, done = ctypes.addressof(ctypes.c_char.from_buffer(room)), 0
+    while done < len(room):
+        left = len(room) - done
+        here, there = _Vector(first + done, left), _Vector(addr + done, left)
+        count = call(os.getpid(), ctypes.byref(here), 1, ctypes.byref(there), 1, 0)
+        if count <= 0:
+            return False
+        done += count
+    return True
+
+
+def _from_pipe(room: bytearray, addr: int) -> bool:
+    """`_copy` from an address into `room`; returns False if the kernel cannot."""
+    out, into = os.pipe()
+    try:
+        for at in range(0, len(room), _PIECE):
+            count = min(_PIECE, len(room) - at)
+            if _LIBC.write(into, ctypes.c_void_p(addr + at), ctypes.c_size_t(count)) != count:
+                return False
+            room[at : at + count] = os.read(out, count)
+        return True
+    finally:
+        os.close(out)
+        os.close(into)
+
+
+def _to_pipe(octets: bytes, addr: int) -> bool:
+    """`_copy` from `octets` to an address; returns False if the kernel cannot."""
+    out, into = os.pipe()
+    try:
+        for at in range(0, len(octets), _PIECE):
+            count = os.write(into, octets[at : at + _PIECE])
+            if _LIBC.read(out, ctypes.c_void_p(addr + at), ctypes.c_size_t(count)) != count:
+                return False
+        return True
+    finally:
+        os.close(out)
+        os.close(into)
+
 
 PAGE = mmap.PAGESIZE
 # Bytes around each buffer: an address a little outside of it belongs to no other buffer.
@@ -94,7 +194,7 @@ class Mirror:
         if len(self._room) != self.length:
             self._room = bytearray(self.length)
         try:
-            own_memory.read_into(self._room, self.real)
+            read_into(self._room, self.real)
         except UnmappedError:
             self._room[:] = before
             for start, stop in self._pages(0, self.length):
@@ -113,7 +213,7 @@ class Mirror:
         if self.block is not None:
             return self.block.read(self.real + start, stop - start)
         try:
-            return own_memory.read(self.real + start, stop - start)
+            return read(self.real + start, stop - start)
         except UnmappedError:
             self.unmapped = True
             return b""
@@ -141,12 +241,12 @@ class Mirror:
     def _put(self, offset: int, octets: bytes) -> None:
         """Write what is mapped of the program's memory."""
         try:
-            own_memory.write(self.real + offset, octets)
+            write(self.real + offset, octets)
         except UnmappedError:
             self.unmapped = True
             for start, stop in self._pages(offset, offset + len(octets)):
                 with suppress(UnmappedError):
-                    own_memory.write(self.real + start, octets[start - offset : stop - offset])
+                    write(self.real + start, octets[start - offset : stop - offset])
 
 
 def differences(before: bytes, now: bytes) -> Iterator[tuple[int, bytes]]:
@@ -201,7 +301,7 @@ class Buffers:
     def is_mapped(self, real: int, length: int, *, writable: bool) -> bool:
         """Whether an MR can be made of these bytes."""
         inside = self.holding(real, length) is not None
-        return inside or own_memory.is_mapped(real, length, writable=writable)
+        return inside or is_mapped(real, length, writable=writable)
 
     def covering(self, node: str, real: int, length: int) -> Mirror | None:
         """The mirror on this node that holds the whole range."""

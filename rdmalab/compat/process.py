@@ -3,14 +3,13 @@
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 from weakref import WeakSet
 
-from rdmalab.command import Invocation, Noun, Ref
+from rdmalab.command import Invocation, New, Noun, Ref
 from rdmalab.compat.buffers import Buffers, Mirror
-from rdmalab.compat.objects import Objects
 from rdmalab.lab import Lab
 from rdmalab.session.session import Session
 from rdmalab.spec.limits import LinkLayer
@@ -18,6 +17,39 @@ from rdmalab.spec.profiles import Profile
 from rdmalab.spec.records import Kind, of_kinds
 from rdmalab.views import fmt
 from rdmalab.views.warnings import moment_warnings
+
+
+class Objects:
+    """The objects of one session, as its programs make and find them."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._numbers: dict[tuple[str, Noun], int] = {}  # the next that was not given yet
+
+    def subject(self, word: str) -> str:
+        """The name of the first parameter of a command: what it makes, changes or ends."""
+        return self.session.vocabulary[word].parameters[0].name
+
+    def make(
+        self, perform: Callable[..., object], word: str, noun: Noun, node: str, **arguments: object
+    ) -> Ref:
+        """Perform a command that creates an object, under the first free name; returns the name.
+
+        A name of an object that was destroyed is not given again. perform: carries a command out;
+        what it raises leaves the name free.
+        """
+        number = self._numbers.get((node, noun), 0)
+        while self.session.names.find(f"{node}.{noun}{number}") is not None:
+            number += 1
+        name = f"{noun}{number}"
+        perform(word, **{self.subject(word): New(noun, node, name)}, **arguments)
+        self._numbers[node, noun] = number + 1
+        return Ref(node, name)
+
+    def find(self, ref: Ref) -> Any:
+        """The object of a name; KeyError if there is none."""
+        thing = self.session.names.thing_of[f"{ref.node}.{ref.name}" if ref.name else ref.node]
+        return self.session.world.find(thing, object)
 
 
 class Turns:

@@ -18,6 +18,7 @@ from rdmalab.guide.entry import normal
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
+
 PAGES = (
     "screen", "keys", "prompt", "time", "why", "programs", "faults", "scenarios", "sweeps",
     "teaching", "courses", "python", "pyverbs", "c_programs", "files", "web", "environment",
@@ -271,3 +272,28 @@ def _pieces(tokens: Sequence["Token"]) -> Iterator[Piece]:
             yield Piece(" ", is_strong=is_strong, href=href)
         elif token.content:
             yield Piece(token.content, token.type == "code_inline", is_strong, href)
+
+
+_ASKING = frozenset((
+    "what", "whats", "what's", "which", "how", "who", "where", "is", "are", "was", "a", "an", "the",
+    "does", "do", "did", "can", "i", "my", "we", "you", "to", "of", "about", "mean", "means",
+    "meaning", "please", "me", "define",
+))  # fmt: skip
+
+
+class Asked(NamedTuple):
+    """The words that a question is about. is_question: it had words such as `what is`."""
+
+    words: list[str]
+    is_question: bool
+
+
+def asked(text: str) -> Asked:
+    """The words of a text without those that only ask; one word always stays."""
+    words = text.strip().rstrip("?!. ").split()
+    count = len(words)
+    while len(words) > 1 and words[0].casefold() in _ASKING:
+        words.pop(0)
+    while len(words) > 1 and words[-1].casefold() in _ASKING:
+        words.pop()
+    return Asked(words, len(words) < count)

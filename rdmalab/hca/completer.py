@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 from rdmalab.hca import dma, flush, migration, slots
 from rdmalab.hca.adapter import Adapter
-from rdmalab.hca.engine_state import Completing
 from rdmalab.hca.psn import MASK, WINDOW, diff
-from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.qp import Completing, QueuePair
 from rdmalab.hca.wr import Cqe, SendWqe
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.opcodes import ANSWER, ATOMIC_BYTES, OPCODES, Op

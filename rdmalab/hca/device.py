@@ -6,8 +6,7 @@ send a packet) and `timer`. Calls from one engine to another go through this cla
 
 from rdmalab.hca import admission, channels, completer, flush, migration, requester, responder
 from rdmalab.hca.adapter import Adapter
-from rdmalab.hca.engine_state import ReadAnswer
-from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.qp import QueuePair, ReadAnswer
 from rdmalab.hca.wr import Cqe
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.opcodes import OPCODES

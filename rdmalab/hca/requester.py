@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 from rdmalab.hca import ah, dma, mw, offloads
 from rdmalab.hca.adapter import Adapter
-from rdmalab.hca.engine_state import Requesting
 from rdmalab.hca.psn import MASK, WINDOW
-from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.qp import QueuePair, Requesting
 from rdmalab.hca.wr import SendWqe, swap_octets
 from rdmalab.spec.opcodes import (
     ATOMIC_BYTES,

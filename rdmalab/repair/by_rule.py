@@ -14,9 +14,8 @@ from rdmalab.hca.slots import frees
 from rdmalab.repair.modify import usual_value
 from rdmalab.session.lines import Reply, allowed_lines
 from rdmalab.session.session import Session
-from rdmalab.spec.states import BRING_UP_MOVES, MOVES, Move, QPState, QPType, fields_of
+from rdmalab.spec.states import BRING_UP_MOVES, MOVES, Move, QPState, QPType, fields_of, usual_word
 from rdmalab.spec.transports import TRANSPORTS
-from rdmalab.spec.usual import usual_word
 from rdmalab.world.relations import exists, users_of
 
 _THIS = re.compile(rf"\bthis ({'|'.join(Noun)})\b")  # the adapter knows no names

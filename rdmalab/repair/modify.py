@@ -24,8 +24,8 @@ from rdmalab.spec.states import (
     QPType,
     fields_of,
     legal_next,
+    usual_word,
 )
-from rdmalab.spec.usual import usual_word
 from rdmalab.views import fmt
 
 _FROM_PEER = {"rq_psn": "sq_psn", "sq_psn": "rq_psn", "path_mtu": "path_mtu", "qkey": "qkey"}

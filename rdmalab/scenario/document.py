@@ -9,8 +9,7 @@ from yaml.nodes import Node
 
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.scenario import yaml_tree
-from rdmalab.scenario.fabric import Section
-from rdmalab.scenario.model import Document, Params
+from rdmalab.scenario.model import Document, Params, Section
 from rdmalab.scenario.parameters import PARAMS, substitute
 from rdmalab.scenario.shape_errors import misshapen, worst_first
 from rdmalab.scenario.source import Source, together

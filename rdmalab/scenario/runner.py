@@ -13,8 +13,8 @@ from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.quantities import whole
 from rdmalab.hca.errors import errno_text
 from rdmalab.scenario.expect import Failure, unmet
-from rdmalab.scenario.fabric import NodeOptions, link_line, port_lines
 from rdmalab.scenario.loader import Scenario
+from rdmalab.scenario.model import NodeOptions, link_line, port_lines
 from rdmalab.scenario.planned_step import Call, LineSpot, Placed, PlannedStep
 from rdmalab.scenario.result import StepOutcome, StepResult, Stop, ladder_text, stop_of
 from rdmalab.scenario.source import FileError, Source

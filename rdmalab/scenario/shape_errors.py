@@ -8,9 +8,8 @@ from yaml.nodes import Node
 
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.scenario import yaml_tree
-from rdmalab.scenario.fabric import Section
 from rdmalab.scenario.field_types import WRONG
-from rdmalab.scenario.model import Document, is_of_labs
+from rdmalab.scenario.model import Document, Section, is_of_labs
 from rdmalab.scenario.source import FileError, Source
 
 MOST_MISTAKES = 100  # that are told of one file

@@ -10,13 +10,13 @@ from rdmalab.grammar.enum_words import readings
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.quantities import whole
 from rdmalab.hca.objects import MemoryRegion, MemoryWindow
-from rdmalab.spec.packet_names import PACKETS
+from rdmalab.spec.opcodes import PACKETS
 from rdmalab.spec.records import Record, packet_of
 from rdmalab.spec.refusals import SYNDROMES, Syndrome
 from rdmalab.views import fmt
 from rdmalab.views.fates import Fate
 from rdmalab.views.ladder import PacketRow
-from rdmalab.views.packet_facts import FACTS, SHORT
+from rdmalab.views.packets import FACTS, SHORT
 from rdmalab.views.transit_effects import Origin
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import LidFlow, Packet

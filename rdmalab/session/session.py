@@ -24,8 +24,7 @@ from rdmalab.session.branch import TimePoint
 from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.history import History
 from rdmalab.session.journal import Entry, Journal
-from rdmalab.session.names import Names
-from rdmalab.session.resolve import Binder
+from rdmalab.session.names import Binder, Names
 from rdmalab.spec.records import Kind, of_kinds
 from rdmalab.world.programs import Carried
 from rdmalab.world.world import World

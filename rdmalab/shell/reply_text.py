@@ -13,12 +13,11 @@ from rdmalab.session.lines import Reply, Script
 from rdmalab.session.reverse import HistoryQuery, Jump
 from rdmalab.session.run_control import OPENING, RunControl
 from rdmalab.session.session import Session
-from rdmalab.shell.described import rows_table
 from rdmalab.shell.error_text import ERROR, not_understood, refused
 from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.show import event_line
 from rdmalab.shell.styled_text import Line, in_ascii, plain, shown
-from rdmalab.shell.tables import DIM, EVENT, GOOD, NUMBER, WARN, header, table
+from rdmalab.shell.tables import DIM, EVENT, GOOD, NUMBER, WARN, header, rows_table, table
 from rdmalab.shell.value_text import value_lines
 from rdmalab.spec import records as rec
 from rdmalab.spec.async_events import AsyncEvent

@@ -11,9 +11,9 @@ from itertools import groupby
 from typing import Any
 
 from rdmalab.shell import show_qp, show_timeline, show_wire, tables
-from rdmalab.shell.described import rows_table
 from rdmalab.shell.styled_text import Fragment, Line, in_ascii, laid, plain, shown
 from rdmalab.shell.styled_text import rows as folded
+from rdmalab.shell.tables import rows_table
 from rdmalab.views import fmt
 from rdmalab.views.calls import CallRow
 from rdmalab.views.changes import ChangeRow

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from rdmalab.shell.described import style
 from rdmalab.shell.styled_text import Fragment, Line, plain
-from rdmalab.shell.tables import CURRENT, DIM, NAME, NUMBER, WARN, bar, table
+from rdmalab.shell.tables import CURRENT, DIM, NAME, NUMBER, WARN, bar, style, table
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import ATTRIBUTES, BRING_UP, ERROR_STATES, QPState
 from rdmalab.spec.timers import INFINITE_RETRIES

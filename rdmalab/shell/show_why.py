@@ -6,9 +6,8 @@ from functools import partial
 from rdmalab.doctor.report.brief import BUDGETS, MOST_LINES, brief
 from rdmalab.doctor.report.report import Report
 from rdmalab.doctor.report.rows import Row, RowPart, meaning
-from rdmalab.shell.described import style
 from rdmalab.shell.styled_text import Line, fold, laid, shown, text_of
-from rdmalab.shell.tables import DIM, EVENT, NAME
+from rdmalab.shell.tables import DIM, EVENT, NAME, style
 from rdmalab.views import fmt
 
 _GAP = 2

@@ -4,10 +4,12 @@ A row holds what cannot be computed: the five low bits, the operation, the exten
 and the services that have it. Labels, flags and the headers of other services are derived.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum, auto
-from typing import NamedTuple
+from typing import NamedTuple, Self
+
+from rdmalab.spec.refusals import SYNDROMES, Syndrome
 
 
 class Service(IntEnum):
@@ -219,3 +221,52 @@ message_codes: dict[Service | None, dict[Op, dict[_Part, int]]] = {
 
 # "SEND_ONLY" → its codes, one a service, RC first: for whoever reads or types a name.
 BY_LABEL: dict[str, tuple[int, ...]] = _by_label(OPCODES.values())
+
+
+FRAME = "FRAME"
+"""The name of what is not RDMA."""
+
+_ACKNOWLEDGE = "ACKNOWLEDGE"
+_ANY = frozenset(Syndrome)
+
+
+class _NamedPacket(NamedTuple):
+    """The label of an opcode, and the syndromes that its AETH may have, None for no AETH."""
+
+    label: str
+    syndromes: frozenset[Syndrome | None]
+
+
+# What a name of a packet matches.
+PACKETS: dict[str, _NamedPacket] = {
+    **{label: _NamedPacket(label, _ANY | {None}) for label in (*BY_LABEL, FRAME)},
+    **{name: _NamedPacket(_ACKNOWLEDGE, frozenset(these)) for name, these in SYNDROMES.items()},
+}
+
+
+class PacketName(str):
+    """The label of a packet's opcode, with the further names that its syndrome gives."""
+
+    noun = "opcode"
+    syndrome: Syndrome | None
+
+    def __new__(cls, label: str = "", syndrome: Syndrome | None = None) -> Self:
+        named = super().__new__(cls, label)
+        named.syndrome = syndrome
+        return named
+
+    @property
+    def shown(self) -> str:
+        """The name on the screen: the syndrome of an ACKNOWLEDGE, else the label."""
+        answers = self == _ACKNOWLEDGE and self.syndrome is not None
+        return self.syndrome.name if answers and self.syndrome is not None else str(self)
+
+    @staticmethod
+    def legal() -> Collection[str]:
+        """All names of packets."""
+        return PACKETS
+
+    def is_called(self, name: str) -> bool:
+        """True if `name`, a legal name, matches this packet."""
+        row = PACKETS[name]
+        return self == row.label and self.syndrome in row.syndromes

@@ -12,9 +12,8 @@ from rdmalab.jobs import result_file
 from rdmalab.jobs.limits import Limits
 from rdmalab.jobs.outcome import Ending, Outcome, Pool
 from rdmalab.scenario.loader import Scenario
-from rdmalab.sweep.grid import Point
 from rdmalab.sweep.measures import Measure, Value
-from rdmalab.sweep.point import Ended, Experiment, Item, Result, play
+from rdmalab.sweep.point import Ended, Experiment, Item, Point, Result, play
 
 PART = ".part"
 """The suffix of the file with the results so far; it is removed with the last one."""

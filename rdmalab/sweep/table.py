@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from rdmalab.sweep.grid import Point
 from rdmalab.sweep.measures import Measure, Value, quantile
-from rdmalab.sweep.point import Ended, Result
+from rdmalab.sweep.point import Ended, Point, Result
 
 CSV_END = "events,ended,error"
 """The end of the first line of every table; a file that begins otherwise is not replaced."""

@@ -9,8 +9,7 @@ from rdmalab.grammar.quantities import spelled
 from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe, SendWR
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
-from rdmalab.spec.opcodes import OPCODES, Op
-from rdmalab.spec.packet_names import PacketName
+from rdmalab.spec.opcodes import OPCODES, Op, PacketName
 from rdmalab.spec.records import Kind, Record, kind_of, node_of
 from rdmalab.spec.refusals import DROPS, MALFORMED, REFUSALS, VALUE_MASK, Syndrome, syndrome_of
 from rdmalab.spec.rules import ERRNO_NAMES

@@ -7,13 +7,13 @@ from typing import Annotated
 from rdmalab.session.interruption import check
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
-from rdmalab.spec.packet_names import PacketName
+from rdmalab.spec.opcodes import PacketName
 from rdmalab.spec.records import Kind, kind_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.views import fmt, record_text
 from rdmalab.views.columns import USUAL, Col, Meaning, describe, words
 from rdmalab.views.fates import Ending, Fate, completions_of, endings, sent_again
-from rdmalab.views.packet_facts import FACTS, matches
+from rdmalab.views.packets import FACTS, matches
 from rdmalab.views.transit_effects import PACKETS, Origin, troubles
 from rdmalab.world.trace import Records
 from rdmalab.world.world import World

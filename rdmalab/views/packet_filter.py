@@ -9,7 +9,7 @@ from rdmalab.grammar.comparisons import fits
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.nodes import Binary, Call, Literal, Node, Path, Unary
 from rdmalab.views.ladder import PacketRow
-from rdmalab.views.packet_facts import SHORT
+from rdmalab.views.packets import SHORT
 from rdmalab.views.query_fields import field_hints
 from rdmalab.views.query_types import check_filters, check_types, nouns_by_prefix
 

@@ -24,17 +24,15 @@ from rdmalab.views import (
     counters,
     ladder,
     memory,
-    packet_facts,
+    packets,
     ports,
     programs,
     queues,
     srq,
-    windows,
-    work_times,
     wqes,
 )
-from rdmalab.views.aggregates import Aggregates
 from rdmalab.views.columns import Col, Meaning, describe
+from rdmalab.views.counters import Aggregates
 from rdmalab.world.world import World
 
 PathStep = str | Index
@@ -211,7 +209,7 @@ OBJECTS: dict[Noun, QueryRow] = {
     Noun.XRCD: QueryRow(srq.XrcdRow, srq.xrcd_row),
     Noun.CHANNEL: QueryRow(completions.ChannelRow, completions.channel_row),
     Noun.FLOW: QueryRow(addresses.FlowRow, addresses.flow_row),
-    Noun.MW: QueryRow(windows.MwRow, windows.mw_row),
+    Noun.MW: QueryRow(memory.MwRow, memory.mw_row),
     Noun.PROGRAM: QueryRow(programs.ProgramRow, programs.program_row),
 }
 
@@ -236,7 +234,7 @@ class Listing(NamedTuple):
     @property
     def also(self) -> list[str]:
         """Names that can be asked besides the fields of the row."""
-        return list(work_times.FIELDS) if self.times else []
+        return list(completions.FIELDS) if self.times else []
 
 
 LISTS: dict[tuple[Noun, str], Listing] = {
@@ -288,7 +286,7 @@ ALSO: dict[Noun, list[str]] = {
 """Fields of an object besides those of its row."""
 FIRSTS = {noun: {field.partition(".")[0] for field in fields} for noun, fields in ALSO.items()}
 
-WIRE_KEYS = (*packet_facts.FACTS, *packet_facts.SHORT)
+WIRE_KEYS = (*packets.FACTS, *packets.SHORT)
 LOG_KEYS = tuple(f.name for f in dataclasses.fields(calls.CallRow))
 WC_KEYS = tuple(f.name for f in dataclasses.fields(completions.WcRow))
 
@@ -320,7 +318,7 @@ def fields() -> list[FieldRow]:
         for (of, word), listing in LISTS.items():
             rows += _listed_fields(f"{sample}.{word}[7]", listing.row) if of is noun else []
             rows += [
-                FieldRow(f"{sample}.{word}[7].{field}", "int or nothing", work_times.FIELDS[field])
+                FieldRow(f"{sample}.{word}[7].{field}", "int or nothing", completions.FIELDS[field])
                 for field in (listing.also if of is noun else ())
             ]
     rows.append(FieldRow("A.mr0[0:5]", "bytes", 'these bytes: == "hello"'))

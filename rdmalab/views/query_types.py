@@ -17,7 +17,7 @@ from rdmalab.grammar.functions import QUANTIFIERS
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.trees import is_function
 from rdmalab.views import calls, completions, ladder, query_fields
-from rdmalab.views.packet_facts import SHORT
+from rdmalab.views.packets import SHORT
 from rdmalab.views.query_fields import PathStep, hint_at, parts_of_hint
 
 Nouns = Callable[[str], Collection[Noun]]

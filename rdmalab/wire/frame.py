@@ -5,7 +5,7 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 from typing import ClassVar
 
-from rdmalab.spec.packet_names import FRAME
+from rdmalab.spec.opcodes import FRAME
 from rdmalab.wire.header import Header
 from rdmalab.wire.headers import ARP, TCP, UDP, Ethernet, IPv4
 from rdmalab.wire.inside import ARP_TYPE, Inside, inside_frame

@@ -19,7 +19,7 @@ from rdmalab.hca.attributes import Gid
 from rdmalab.hca.qp import SharedReceiveQueue
 from rdmalab.hca.srq import fail
 from rdmalab.session.session import Session
-from rdmalab.spec.packet_names import FRAME, PACKETS
+from rdmalab.spec.opcodes import FRAME, PACKETS
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import MTU
 from rdmalab.verbs.nouns import Qp, Srq

@@ -12,7 +12,7 @@ from rdmalab.guide import manual, usage
 from rdmalab.guide.article import Article, ArticleSection, Row, article
 from rdmalab.guide.entry import About, Sort
 from rdmalab.guide.explain import answer, lookup
-from rdmalab.guide.questions import asked
+from rdmalab.guide.manual import asked
 from rdmalab.guide.structs import structs_of
 from rdmalab.session.names import Names
 from rdmalab.session.session import Session

@@ -11,9 +11,17 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.session.lines import Script
 from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
-from rdmalab.spec.states import ATTRIBUTES, BRING_UP, BRING_UP_MOVES, MOVES, MTU, Attr, QPType
+from rdmalab.spec.states import (
+    ATTRIBUTES,
+    BRING_UP,
+    BRING_UP_MOVES,
+    MOVES,
+    MTU,
+    USUAL,
+    Attr,
+    QPType,
+)
 from rdmalab.spec.transports import TRANSPORTS
-from rdmalab.spec.usual import USUAL
 from rdmalab.verbs.nouns import Qp
 from rdmalab.workbench.port import LAYERS
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from rdmalab.command import Alias, NotUnderstood, Noun, OneOf, Range, Region, Thing
 from rdmalab.session.session import Session
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.packet_names import PACKETS
+from rdmalab.spec.opcodes import PACKETS
 from rdmalab.views import fmt
 from rdmalab.views.columns import Col, Meaning, describe
 

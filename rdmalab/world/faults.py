@@ -8,8 +8,7 @@ from rdmalab.command import Noun, Refused, Thing, Unit
 from rdmalab.grammar.quantities import spelled
 from rdmalab.hca import flush, mr
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.opcodes import OPCODES
-from rdmalab.spec.packet_names import PacketName
+from rdmalab.spec.opcodes import OPCODES, PacketName
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import syndrome_of
 from rdmalab.spec.states import QPState

@@ -6,10 +6,10 @@ import time
 
 from rdmalab.classroom.exercise import Exercise
 from rdmalab.classroom.grading import Item, grade_submission, grades
+from rdmalab.classroom.instructor_model import Submission
 from rdmalab.classroom.lab_file import loads
 from rdmalab.classroom.owner import given
 from rdmalab.classroom.public import digest
-from rdmalab.classroom.solution_model import Submission
 from rdmalab.classroom.submission import written
 from rdmalab.classroom.trust import everything_right
 from rdmalab.jobs.limits import Limits

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from rdmalab.classroom import submission
 from rdmalab.classroom.grading import Item, grade_submission
+from rdmalab.classroom.instructor_model import Submission
 from rdmalab.classroom.lab_file import LabFile, loads
 from rdmalab.classroom.owner import given
 from rdmalab.classroom.public import digest
-from rdmalab.classroom.solution_model import Submission
 from rdmalab.classroom.trust import Ways
 from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import FOLDER, logged

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rdmalab.classroom import submission
+from rdmalab.classroom.instructor_model import Submission
 from rdmalab.classroom.public import digest
-from rdmalab.classroom.solution_model import Submission
 from tests.classroom.labs import RECV, TEMPLATE, loaded, logged
 
 ESSAY = """  - id: essay

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from rdmalab.classroom import lab_file
 from rdmalab.classroom.grade_document import Grade
+from rdmalab.classroom.instructor_model import Submission
 from rdmalab.classroom.judging import JudgedWork, grade
 from rdmalab.classroom.lab_file import LabFile
-from rdmalab.classroom.solution_model import Submission
 from rdmalab.classroom.work_log import WorkLog
 from rdmalab.vocabulary import VOCABULARY
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 from itertools import chain, product
 
-from rdmalab.classroom.drawing import drawn
 from rdmalab.classroom.judging import JudgedWork
+from rdmalab.classroom.parameter_model import drawn
 from rdmalab.classroom.trust import written
 from tests.classroom.cheat import PAIR, STUDENTS, Cheat
 

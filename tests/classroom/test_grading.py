@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from rdmalab.classroom import submission
-from rdmalab.classroom.grading import Item, grade_submission, grades, known, row_of
+from rdmalab.classroom.grading import Item, alike, grade_submission, grades, known, row_of
+from rdmalab.classroom.instructor_model import Submission
 from rdmalab.classroom.owner import given
 from rdmalab.classroom.public import digest
-from rdmalab.classroom.solution_model import Submission
 from rdmalab.jobs.cluster import ClusterPool
 from rdmalab.jobs.limits import Limits
 from rdmalab.jobs.pool import LocalPool
@@ -146,3 +146,15 @@ def test_a_killed_worker_of_a_cluster_loses_no_grade() -> None:
                 victim = next(iter(cluster.workers.values())).process.process
                 os.kill(victim.pid, signal.SIGKILL)
     assert sorted(found) == sorted(each.key for each in items)
+
+
+def test_likeness_leaves_out_numbers_and_what_a_solution_has_too() -> None:
+    lines = [f"post_send A.qp{n} opcode=SEND" for n in range(3)]
+    works = {
+        "a": [*lines, "run 1us", "poll_cq A.cq0"],
+        "b": [line.replace("qp", "qp1") for line in lines] + ["run 7us", "poll_cq  A.cq0"],
+        "c": ["reset A.qp0", "run", "show", "poll_cq A.cq0"],
+        "d": [],
+    }
+    assert [(one, other) for _, one, other in alike(works, [], 0.9)] == [("a", "b")]
+    assert alike(works, [works["a"]], 0.9) == []

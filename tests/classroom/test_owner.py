@@ -2,8 +2,7 @@
 
 import pytest
 
-from rdmalab.classroom.owner import file_advice, given, owner_of
-from rdmalab.classroom.roster import roster_of
+from rdmalab.classroom.owner import file_advice, folded, given, ids_of, owner_of, roster_of
 
 ROSTER = roster_of(
     "Identifier,Full name,ID number,Email address\n"
@@ -76,3 +75,60 @@ def test_a_work_without_a_student_is_judged_as_that_of_its_owner() -> None:
 def test_a_file_that_grade_would_not_accept_gets_another_name() -> None:
     assert file_advice("s1.yaml", "s1") == file_advice("by-hand-s1.yaml", "s1") == ""
     assert file_advice("folder/work.yaml", "s1").startswith("name it s1.yaml")
+
+
+MOODLE = (
+    '\ufeff"First name","Last name","ID number","Email address",Groups\n'
+    "Jane,Doe,s001,jane.doe@uni.edu,A\nZoë,D'Arc,s002,zoe@uni.edu,B\n"
+)
+WORKSHEET = (
+    "Identifier,Full name,ID number,Email address,Status,Grade\n"
+    "Participant 12345,Jane Doe,s001,jane.doe@uni.edu,Submitted,\n"
+)
+CANVAS = (
+    "Student,ID,SIS User ID,SIS Login ID,Section\n"
+    "    Points Possible,,,,\n"
+    '"Doe, Jane",991,s001,jdoe,One\n'
+)
+GRADESCOPE = "Last Name,First Name,SID,Email,Role\nDoe,Jane,s001,jane.doe@uni.edu,student\n"
+GERMAN = "Vorname;Nachname;Matrikelnummer;E-Mail-Adresse\nJane;Doe;s001;jane.doe@uni.edu\n"
+
+
+@pytest.mark.parametrize("text", [MOODLE, WORKSHEET, CANVAS, GRADESCOPE, GERMAN])
+def test_columns_are_found_by_their_header(text: str) -> None:
+    found = roster_of(text)
+    first = found.people[0]
+    assert first.id == "s001"
+    for words in (["Jane Doe"], ["Doe, Jane"], ["doejane"], ["S001"], ["x", "jane_doe"]):
+        assert found.named(words) is first, words
+    assert not found.wrong
+
+
+def test_other_words_name_a_student_too() -> None:
+    assert roster_of(WORKSHEET).named(["12345"]) is not None
+    assert roster_of(CANVAS).named(["991"]) is not None
+    assert roster_of(CANVAS).named(["jdoe"]) is not None
+    assert roster_of(GRADESCOPE).named(["jane.doe@uni.edu"]) is not None
+    assert folded("Zoë D'Arc") == "zoedarc"
+    assert roster_of(MOODLE).named(["Zoe D Arc"]) is not None
+
+
+def test_a_header_is_no_student_and_a_list_needs_none() -> None:
+    assert ids_of("id,name\ns1,x\ns2,y\n\ns1,z\n") == ["s1", "s2"]
+    assert ids_of("name,email,id\nJane,j@x,s001\n") == ["s001"]
+    assert ids_of("s1\ns2\n") == ["s1", "s2"]
+    assert ids_of("Email\njane@x.edu\n") == ["jane"]
+    assert ids_of("") == []
+
+
+def test_a_row_without_an_id_is_reported() -> None:
+    found = roster_of("ID number,Full name\ns1,Jane\n,John\n")
+    assert found.ids == ["s1"]
+    assert found.wrong == ("line 3 has no id: John",)
+
+
+def test_what_names_two_students_names_none() -> None:
+    found = roster_of("id,name\ns1,Jane Doe\ns2,Jane Doe\n")
+    assert found.named(["Jane Doe"]) is None
+    assert found.named(["Jane Doe", "s2"]) is found.people[1]
+    assert found.named(["s1", "s2"]) is None

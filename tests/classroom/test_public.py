@@ -8,11 +8,11 @@ import yaml
 from rdmalab.classroom import lab_file
 from rdmalab.classroom.answers import NOTED, verdict
 from rdmalab.classroom.checking import leaks
+from rdmalab.classroom.instructor_model import Submission
 from rdmalab.classroom.judging import JudgedWork
 from rdmalab.classroom.lab_file import LabFile
 from rdmalab.classroom.lab_session import LabSession
 from rdmalab.classroom.public import digest, other_lab, published
-from rdmalab.classroom.solution_model import Submission
 from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import FOLDER, SEND, TEMPLATE, graded, judged, loaded, text_of
 from tests.each import a_tenth, each

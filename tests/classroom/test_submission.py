@@ -6,9 +6,9 @@ import pytest
 
 from rdmalab.classroom import submission
 from rdmalab.classroom.grading import Item, grade_submission
+from rdmalab.classroom.instructor_model import Submission
 from rdmalab.classroom.owner import given
 from rdmalab.classroom.public import digest
-from rdmalab.classroom.solution_model import Submission
 from rdmalab.scenario.source import FileError
 from tests.classroom.labs import RECV, TEMPLATE, loaded, logged
 from tests.each import chance_of, drawn_numbers, each

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.cli import selfcheck
-from rdmalab.cli.selfcheck import CHARACTERS, Check, State
-from rdmalab.cli.terminal_questions import TerminalAnswers
+from rdmalab.cli.selfcheck import CHARACTERS, Check, State, TerminalAnswers
 from rdmalab.workbench.settings import Settings
 
 SIZE = os.terminal_size((120, 40))

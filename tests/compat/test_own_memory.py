@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdmalab.compat import own_memory
-from rdmalab.compat.buffers import PAGE
-from rdmalab.compat.own_memory import UnmappedError, is_mapped, read, read_into, write
+from rdmalab.compat.buffers import PAGE, UnmappedError, is_mapped, read, read_into, write
 
 _LIBC = ctypes.CDLL(None)
 _READ_ONLY = 1  # PROT_READ
@@ -24,7 +22,7 @@ class _WithoutCopies:
 @pytest.fixture(params=["kernel", "pipe"], autouse=True)
 def _each_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "pipe":
-        monkeypatch.setattr(own_memory, "_LIBC", _WithoutCopies)
+        monkeypatch.setattr("rdmalab.compat.buffers._LIBC", _WithoutCopies)
 
 
 def pages(count: int) -> tuple[mmap.mmap, int]:

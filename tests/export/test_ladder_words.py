@@ -3,7 +3,7 @@
 import pytest
 
 from rdmalab.export import ladder_words as words
-from rdmalab.spec.packet_names import PACKETS
+from rdmalab.spec.opcodes import PACKETS
 from rdmalab.views.columns import Meaning
 from rdmalab.views.ladder import PacketRow
 from tests.export.ladder_stories import played, rows_of

@@ -1,6 +1,6 @@
 """What an engine names it does; what only stands in a table it may not."""
 
-from rdmalab.guide.evidence import member_names, named_members
+from rdmalab.guide.capabilities import member_names, named_members
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.work import WROpcode
 

@@ -5,7 +5,17 @@ import pytest
 from rdmalab.guide import manual
 from rdmalab.guide.entry import normal
 from rdmalab.guide.explain import lookup
-from rdmalab.guide.manual import PAGES, ManualPlace, Shape, article, find, page, parts_of, titles
+from rdmalab.guide.manual import (
+    PAGES,
+    ManualPlace,
+    Shape,
+    article,
+    asked,
+    find,
+    page,
+    parts_of,
+    titles,
+)
 from tests.guide.saying import WORDS
 
 TEXT = """\
@@ -124,3 +134,22 @@ def test_a_term_of_rdma_is_left_to_explain() -> None:
 
 BOTH = ("profiles", "profile", "crash", "compare")
 """Words that mean one thing for the program and another for RDMA."""
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "is_question"),
+    [
+        ("rnr", "rnr", False),
+        ("what is rnr?", "rnr", True),
+        ("What's an RNR NAK?", "RNR NAK", True),
+        ("what does rnr_retry mean", "rnr_retry", True),
+        ("post_send A.qp0", "post_send A.qp0", False),
+        ("how", "how", False),
+        ("what is the", "the", True),
+        ("", "", False),
+        (" ? ", "", False),
+    ],
+)
+def test_the_words_that_only_ask_are_left_out(text: str, words: str, *, is_question: bool) -> None:
+    found = asked(text)
+    assert (" ".join(found.words), found.is_question) == (words, is_question)

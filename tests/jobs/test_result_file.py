@@ -1,13 +1,15 @@
 """Results line by line: whatever a killed process leaves, the whole lines are read again."""
 
+import io
 import os
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rdmalab.jobs.result_file import NotResults, ResultFile, known, line_of
+from rdmalab.jobs.result_file import NotResults, Progress, ResultFile, known, line_of
 from tests.each import examples
 
 
@@ -42,3 +44,26 @@ def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(NotResults, match="choose another name"):
         known(str(path))
     assert known(str(tmp_path / "none")) == {}
+
+
+class Terminal(io.StringIO):
+    """A stream that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("stream", "shown"), [(Terminal(), 3), (io.StringIO(), 1)])
+def test_a_line_now_and_then(
+    stream: io.StringIO, shown: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    progress = Progress(stream, 120, "points", done=20)
+    for clock[0] in (100.5, 101.5, 101.55, 105.0, 111.0):
+        progress.advance("2 cut")
+    written = stream.getvalue()
+    assert written.count("points") == shown
+    assert "25/120 points, 2 cut, 0.455/s, 209 s left" in written
+    progress.end()
+    assert stream.getvalue().endswith("\r" if shown == 3 else "left\n")

@@ -12,7 +12,7 @@ import pytest
 from rdmalab import disk
 from rdmalab.book.build import build
 from rdmalab.book.catalogue import catalogue
-from rdmalab.book.try_here import LabSite
+from rdmalab.book.page import LabSite
 from rdmalab.page.site import MARK
 from rdmalab.scenario.files import lessons_folder
 from tests.book.conftest import Inline

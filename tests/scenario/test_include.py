@@ -7,8 +7,7 @@ import pytest
 from rdmalab.lab import open_session
 from rdmalab.scenario.loader import FileError, Scenario, load, loads
 from rdmalab.scenario.runner import Runner
-from rdmalab.sweep.grid import Point
-from rdmalab.sweep.point import Experiment, opened
+from rdmalab.sweep.point import Experiment, Point, opened
 from rdmalab.vocabulary import VOCABULARY
 
 TOP = "rdmalab: 1\ntitle: t\n"

@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from rdmalab.scenario.files import SUFFIX
-from rdmalab.scenario.model import ACTIONS, Document, Step
+from rdmalab.scenario.model import ACTIONS, MAX_STEPS, Document, Node, Step
 from rdmalab.scenario.report import schema_of_file
 from tests.each import each
 from tests.tables import read_table
@@ -142,3 +142,12 @@ def test_a_step_with_expectations_alone_belongs_to_the_step_above(key: str) -> N
 )
 def test_a_report_prints_each_assertion_of_a_step(given: dict[str, Any], lines: list[str]) -> None:
     assert Step.model_validate(given).asserted == lines
+
+
+def test_limits_of_a_node_are_those_of_query_device() -> None:
+    document = Document.model_validate(
+        {"rdmalab": "1", "title": "t", "steps": ["x"], "nodes": {"A": {"max_qp": "4"}, "B": {}}}
+    )
+    assert document.nodes["A"].caps() == {"max_qp": 4}
+    assert "max_cqe" in Node.model_fields
+    assert MAX_STEPS == 20_000

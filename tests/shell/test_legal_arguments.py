@@ -1,6 +1,6 @@
 import pytest
 
-from rdmalab.shell.completion import choices
+from rdmalab.shell.prompt_setup import choices
 from rdmalab.spec.states import MOVES, QPState, QPType, fields_of
 from tests.shell.prompts import Prompt
 

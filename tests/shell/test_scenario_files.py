@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from rdmalab.lab import Lab
-from rdmalab.shell.completion import choices
 from rdmalab.shell.legal_values import lesson_names, scenario_files
+from rdmalab.shell.prompt_setup import choices
 
 
 def test_scenarios_below_with_their_titles(tmp_path: Path) -> None:

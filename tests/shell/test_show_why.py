@@ -6,9 +6,9 @@ from rdmalab.doctor.checklist_report import ChecklistReport
 from rdmalab.doctor.evidence.finding import NA, Fix, fact, fail, ok
 from rdmalab.doctor.report.report import TriedFix
 from rdmalab.doctor.report.rows import Row, RowPart
-from rdmalab.shell.described import style
 from rdmalab.shell.show_why import lines_of, row_lines
 from rdmalab.shell.styled_text import text_of
+from rdmalab.shell.tables import style
 from rdmalab.views.columns import Meaning
 from tests.doctor.saying import NAME, WAITS, check, failed, pending
 

@@ -13,6 +13,7 @@ from rdmalab.spec.states import (
     MOVES,
     MTU,
     STATES,
+    USUAL,
     Attr,
     MigState,
     Mishap,
@@ -24,6 +25,7 @@ from rdmalab.spec.states import (
     legal_next,
     missing,
     surplus,
+    usual_word,
 )
 from tests.tables import read_table
 
@@ -229,3 +231,13 @@ def test_one_mask_bit_may_stand_for_several_fields() -> None:
         "alt_port_num",
         "alt_timeout",
     )
+
+
+def test_they_lie_in_their_ranges() -> None:
+    for name, value in USUAL.items():
+        assert ATTRIBUTES[name].low <= value <= (ATTRIBUTES[name].high or value), name
+
+
+def test_words_are_those_of_modify_qp() -> None:
+    words = [usual_word(name) for name in ("path_mtu", "qp_access_flags", "qkey", "timeout", "cap")]
+    assert words == ["512", "REMOTE_WRITE", "0x11111111", "14", ""]

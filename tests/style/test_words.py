@@ -293,7 +293,7 @@ NAMES_KEPT = (
     ("rdmalab/cli/schemas.py", "said", "a key of the published JSON document"),
     ("rdmalab/classroom", "otherwise", "the field for the key `else` of a task"),
     ("rdmalab/shell/lab_text.py", "otherwise", "the field for the key `else` of a task"),
-    ("rdmalab/compat/pyverbs/port.py", "otherwise", "the value without a text"),
+    ("rdmalab/compat/pyverbs/device_attr.py", "otherwise", "the value without a text"),
 )
 
 

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from rdmalab.jobs.limits import Limits
 from rdmalab.scenario.files import found, read
-from rdmalab.sweep.grid import Point
-from rdmalab.sweep.point import Ended, Experiment, Item, play
+from rdmalab.sweep.point import Ended, Experiment, Item, Point, play
 
 SHARE = 0.01
 

@@ -13,9 +13,8 @@ from rdmalab.jobs.outcome import Ending, Outcome, Work
 from rdmalab.jobs.result_file import NotResults
 from rdmalab.scenario.loader import loads
 from rdmalab.sweep.campaign import Broken, Campaign, require_condition
-from rdmalab.sweep.grid import over, points
 from rdmalab.sweep.measures import measures
-from rdmalab.sweep.point import Ended, Experiment, Result
+from rdmalab.sweep.point import Ended, Experiment, Result, over, points
 from rdmalab.vocabulary import VOCABULARY
 
 I = TypeVar("I")  # noqa: E741

@@ -4,9 +4,8 @@ import csv
 import io
 import json
 
-from rdmalab.sweep.grid import Point
 from rdmalab.sweep.measures import measures
-from rdmalab.sweep.point import Ended, Result
+from rdmalab.sweep.point import Ended, Point, Result
 from rdmalab.sweep.table import CSV_END, Row, as_csv, as_json_lines, rows
 
 

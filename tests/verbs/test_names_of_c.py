@@ -7,7 +7,7 @@ import pytest
 from rdmalab.grammar.format import render
 from rdmalab.grammar.line import parse
 from rdmalab.lab import Lab
-from rdmalab.shell.completion import choices
+from rdmalab.shell.prompt_setup import choices
 from rdmalab.vocabulary import VOCABULARY
 from tests.covers import covers
 from tests.labs import lab_of, refusal, well

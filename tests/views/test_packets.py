@@ -2,11 +2,14 @@
 
 import pytest
 
+from rdmalab.grammar.nodes import Bare
 from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of
 from rdmalab.spec.work import WROpcode
-from rdmalab.views import packets
+from rdmalab.views import ladder, packets
+from rdmalab.views.ladder import PacketRow
 from tests.pairs import Pair
 from tests.raw import raw_pair, tcp_frame
+from tests.views.looking import names_of
 
 OPCODES = (
     WROpcode.SEND, WROpcode.RDMA_WRITE_WITH_IMM, WROpcode.RDMA_READ, WROpcode.ATOMIC_CMP_AND_SWP,
@@ -96,3 +99,20 @@ def test_a_frame_is_taken_apart_too() -> None:
     assert "Ethernet dst=02:00:0a:00:00:02 src=02:00:0a:00:00:01 ethertype=0x800" in text
     assert "dst=10.0.0.2" in text
     assert row.text == "A->B TCP 10.0.0.1:1234 > 10.0.0.2:80 S seq=0 len=5"
+
+
+def test_a_filter_keeps_the_packets_that_fit_all_of_it() -> None:
+    pair = Pair()
+    pair.a.issue(WROpcode.RDMA_WRITE, 600)
+    pair.run()
+    wanted = {"from": "A", "opcode": "RDMA_WRITE_MIDDLE"}
+    (row,) = ladder.rows(pair.world, names_of(pair), wanted=wanted)
+    assert isinstance(row, PacketRow)
+    assert row.psn == 1
+    wanted = {"syndrome": Bare("ACK")}
+    assert len(ladder.rows(pair.world, names_of(pair), wanted=wanted)) == 1
+
+
+def test_every_fact_is_a_field_of_the_row() -> None:
+    assert set(packets.FACTS) <= set(PacketRow.__slots__)
+    assert set(packets.SHORT.values()) <= set(packets.FACTS)

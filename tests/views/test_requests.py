@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from rdmalab.hca.engine_state import Responding
 from rdmalab.hca.psn import MASK
+from rdmalab.hca.qp import Responding
 from rdmalab.lab import Lab, open_session
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner

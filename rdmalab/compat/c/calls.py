@@ -11,7 +11,7 @@ from rdmalab.compat.c.page import Credit, Page
 from rdmalab.compat.c.program import Handle, Program
 from rdmalab.compat.c.shared_memory import SharedMemory
 from rdmalab.compat.c.source_lines import Caller, Sites
-from rdmalab.compat.objects import Objects
+from rdmalab.compat.process import Objects
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.posting import receive_room, send_room
 from rdmalab.hca.slots import frees, used_after_poll

@@ -16,8 +16,8 @@ from types import MappingProxyType
 
 from rdmalab.compat.c.building import clock_library, library
 from rdmalab.compat.c.outputs import Outputs
+from rdmalab.compat.c.program import sleeps_without_end
 from rdmalab.compat.c.server import CHOOSE, Server
-from rdmalab.compat.c.threads import sleeps_without_end
 from rdmalab.compat.c.trouble import Tell
 from rdmalab.lab import Lab
 

@@ -13,12 +13,17 @@ from rdmalab.compat.c.connections import HANDLERS as CM_HANDLERS
 from rdmalab.compat.c.connections import Connections, take_event
 from rdmalab.compat.c.pace import IDLE_S, NEAR_NS, STILL_S, Pace
 from rdmalab.compat.c.page import Page
-from rdmalab.compat.c.page_calls import PageCalls
-from rdmalab.compat.c.polls import POLLS, Poll, Polls
+from rdmalab.compat.c.polls import POLLS, PageCalls, Poll, Polls
 from rdmalab.compat.c.posts import HANDLERS
-from rdmalab.compat.c.program import EMPTY_POLLS, Program
+from rdmalab.compat.c.program import (
+    EMPTY_POLLS,
+    Program,
+    is_stopped,
+    name_of_process,
+    sleeps_without_end,
+    socket_wait,
+)
 from rdmalab.compat.c.sockets import Connection, ProtocolError, Sockets
-from rdmalab.compat.c.threads import is_stopped, name_of_process, sleeps_without_end, socket_wait
 from rdmalab.compat.c.trouble import Tell, Trouble
 from rdmalab.compat.c.wire import HEAD, WORDS, Ask, Word, head_of
 from rdmalab.compat.c.words import NOTHING, Answer, Call

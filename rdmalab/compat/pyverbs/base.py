@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 from weakref import WeakSet
 
 from rdmalab.command import NotUnderstood, Noun, Ref, Refused
-from rdmalab.compat import own_memory
-from rdmalab.compat.own_memory import UnmappedError
+from rdmalab.compat import buffers
+from rdmalab.compat.buffers import UnmappedError
 from rdmalab.compat.process import Process, here
 from rdmalab.compat.pyverbs.c_types import UINT32, converted
 from rdmalab.compat.pyverbs.pyverbs_error import (
@@ -117,7 +117,7 @@ def wait_for(text: str, ready: Callable[[], object], word: str, **arguments: obj
 def octets_at(addr: int, length: int) -> bytes:
     """Bytes of the program's memory; PyverbsError where C crashes."""
     try:
-        return own_memory.read(addr, length)
+        return buffers.read(addr, length)
     except UnmappedError as crash:
         raise PyverbsError(str(crash)) from None
 
@@ -128,7 +128,7 @@ def put_octets(addr: int, octets: bytes) -> None:
         block.write(addr, octets)
         return
     try:
-        own_memory.write(addr, octets)
+        buffers.write(addr, octets)
     except UnmappedError as crash:
         raise PyverbsError(str(crash)) from None
 

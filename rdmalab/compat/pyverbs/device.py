@@ -11,7 +11,6 @@ from rdmalab.compat.pyverbs.addr import GID, text_of
 from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, PyverbsObject, call, wait_for
 from rdmalab.compat.pyverbs.c_types import INT, SIZE, U32, converted, enum
 from rdmalab.compat.pyverbs.device_attr import *
-from rdmalab.compat.pyverbs.port import *
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserError
 from rdmalab.compat.pyverbs.struct import PORT_LINE, Number, Struct, expect, members, table
 from rdmalab.compat.pyverbs.utils import be64toh

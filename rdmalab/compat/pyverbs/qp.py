@@ -15,6 +15,7 @@ from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserError
 from rdmalab.compat.pyverbs.qp_attr import *
 from rdmalab.compat.pyverbs.qp_attr import (
+    CAPS,
     ECE,
     QPAttr,
     QPInitAttr,
@@ -22,8 +23,7 @@ from rdmalab.compat.pyverbs.qp_attr import (
     QPRateLimitAttr,
     address,
 )
-from rdmalab.compat.pyverbs.qp_cap import CAPS
-from rdmalab.compat.pyverbs.qp_cap import QPCap as QPCap
+from rdmalab.compat.pyverbs.qp_attr import QPCap as QPCap
 from rdmalab.compat.pyverbs.struct import WIDE, expect, table
 from rdmalab.compat.pyverbs.utils import qp_state_to_str, qp_type_to_str
 from rdmalab.compat.pyverbs.wr import SGE, RecvWR, SendWR, post

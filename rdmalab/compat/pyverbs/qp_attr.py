@@ -1,5 +1,6 @@
 """Structs that create_qp and modify_qp take, and that query_qp returns."""
 
+from collections.abc import Sequence
 from typing import Self, overload
 
 from rdmalab.compat.pyverbs import wq
@@ -9,7 +10,6 @@ from rdmalab.compat.pyverbs.c_types import INT, U8, U16, U32, U64, UINT32, conve
 from rdmalab.compat.pyverbs.cq import CQ, CQEX
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsUserError
-from rdmalab.compat.pyverbs.qp_cap import CAPS, Cap, Capped, QPCap, cap_rows
 from rdmalab.compat.pyverbs.srq import SRQ
 from rdmalab.compat.pyverbs.struct import NARROW, Number, ObjectField, Struct, expect, table
 from rdmalab.compat.pyverbs.unsupported import Absent
@@ -25,6 +25,60 @@ from rdmalab.compat.pyverbs.xrcd import XRCD
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.spec.builders import InitMask
 from rdmalab.spec.states import ATTRIBUTES, MTU, QPState, QPType
+
+CAPS = ("max_send_wr", "max_recv_wr", "max_send_sge", "max_recv_sge", "max_inline_data")
+_LABELS = ("send WR", "recv WR", "send SGE", "recv SGE", "inline data")
+
+
+def cap_rows(struct: Struct, labels: Sequence[str] = _LABELS) -> list[tuple[str, int]]:
+    """(label, size) of each queue of a struct."""
+    sizes = struct.numbers(CAPS).values()
+    return [(f"max {label}", size) for label, size in zip(labels, sizes, strict=True)]
+
+
+class Capped(Struct):
+    """A struct with the sizes of the queues as attributes."""
+
+    __slots__ = ()
+    max_send_wr = Number(U32)
+    max_recv_wr = Number(U32)
+    max_send_sge = Number(U32)
+    max_recv_sge = Number(U32)
+    max_inline_data = Number(U32)
+
+
+class QPCap(Capped):
+    """`ibv_qp_cap`: work requests and SGEs a queue, bytes of inline data."""
+
+    __module__ = "rdmalab.compat.pyverbs.qp"
+    __slots__ = ()
+
+    def __init__(
+        self, max_send_wr: int = 1, max_recv_wr: int = 10, max_send_sge: int = 1,
+        max_recv_sge: int = 1, max_inline_data: int = 0,
+    ) -> None:  # fmt: skip
+        self._set(locals())
+
+    def __str__(self) -> str:
+        labels = ("send wrs", "recv wrs", "send sges", "recv sges", "inline data")
+        return table(cap_rows(self, labels), NARROW)
+
+
+class Cap:
+    """The sizes as one attribute: read as a copy, written all at once. None is ignored."""
+
+    @overload
+    def __get__(self, struct: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(self, struct: Struct, owner: type | None = None) -> QPCap: ...
+    def __get__(self, struct: Struct | None, owner: type | None = None) -> Self | QPCap:
+        return self if struct is None else QPCap(**struct.numbers(CAPS))
+
+    def __set__(self, struct: Struct, cap: QPCap | None) -> None:
+        expect("src", cap, QPCap)
+        if cap is not None:
+            struct.c.update(cap.numbers(CAPS))
+
 
 __name__ = "rdmalab.compat.pyverbs.qp"  # the module of pyverbs that has its names
 

@@ -6,9 +6,8 @@ Writes only `qp.resp`.
 from collections.abc import Callable
 
 from rdmalab.hca.adapter import Adapter
-from rdmalab.hca.engine_state import Responding
 from rdmalab.hca.psn import MASK
-from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.qp import QueuePair, Responding
 from rdmalab.hca.responder import answer, checks, execute, unreliable
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.opcodes import ANSWER, Opcode, Service

@@ -3,9 +3,8 @@
 from rdmalab.hca import dma, flush, srq
 from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.dma import SrqUser
-from rdmalab.hca.engine_state import Acknowledgement, ReadAnswer, Served
 from rdmalab.hca.psn import MASK, diff
-from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.qp import Acknowledgement, QueuePair, ReadAnswer, Served
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.opcodes import (

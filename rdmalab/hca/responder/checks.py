@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 from rdmalab.hca import dma, srq
 from rdmalab.hca.adapter import Adapter
-from rdmalab.hca.engine_state import ReadAnswer
 from rdmalab.hca.psn import diff
-from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.qp import QueuePair, ReadAnswer
 from rdmalab.spec.opcodes import ATOMIC_BYTES, OPCODES, WORD_OPS, Op, Opcode, Service
 from rdmalab.spec.work import PLACEMENT_RIGHTS, WORK, Selectivity
 from rdmalab.wire.packet import Packet

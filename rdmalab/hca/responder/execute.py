@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 from rdmalab.hca import dma, mw, slots, srq
 from rdmalab.hca.adapter import Adapter
-from rdmalab.hca.engine_state import Served
 from rdmalab.hca.psn import MASK
-from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.qp import QueuePair, Served
 from rdmalab.hca.responder import answer, checks
 from rdmalab.hca.wr import Cqe, swap_octets
 from rdmalab.spec.access import Access

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from rdmalab.compat.c.threads import sleeps_without_end
+from rdmalab.compat.c.program import sleeps_without_end
 
 CASES = {
     "import sys; sys.stdin.read()": True,

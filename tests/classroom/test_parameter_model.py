@@ -2,9 +2,8 @@
 
 from collections import Counter
 
-from rdmalab.classroom.drawing import drawn, shuffled
 from rdmalab.classroom.owner import given
-from rdmalab.classroom.parameter_model import LabParameter
+from rdmalab.classroom.parameter_model import LabParameter, drawn, shuffled
 from tests.each import each
 
 DEPTH = {"depth": LabParameter.model_validate({"choose": ["4", "6", "8"]})}

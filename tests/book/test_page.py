@@ -9,7 +9,7 @@ import pytest
 from rdmalab import cli
 from rdmalab.book.build import build
 from rdmalab.book.catalogue import catalogue
-from rdmalab.book.try_here import LabSite
+from rdmalab.book.page import LabSite
 from rdmalab.scenario.files import lessons_folder
 from tests.book.conftest import LAB, Inline, Made
 

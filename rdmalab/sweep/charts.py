@@ -1,11 +1,10 @@
-"""A plot as SVG: the same bytes each time, in the colours of day and night, without other files.
-
-Lines differ in dash as well as in colour. Each point has a tooltip.
-"""
+"""A plot as SVG, and as text: braille, two by four dots in a cell, or ASCII, a sign a line."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
-from rdmalab.guide.svg import Words, day_and_night, element, straight, text, tooltip
+from rdmalab.guide.svg import Words, day_and_night, element, straight, tooltip
+from rdmalab.guide.svg import text as text_at
 from rdmalab.sweep.plot import Line, Plot, Spot
 
 WIDTH, HEIGHT = 720, 400
@@ -55,9 +54,9 @@ class _Chart:
         yield tooltip(plot.title)
         yield element("style", {}, day_and_night(_SHEET))
         yield element("rect", {"class": "paper", "width": "100%", "height": "100%"})
-        yield text(Words(_LEFT, 26, plot.title, "title"))
+        yield text_at(Words(_LEFT, 26, plot.title, "title"))
         if plot.caption:
-            yield text(Words(_LEFT, 44, plot.caption, "small"))
+            yield text_at(Words(_LEFT, 44, plot.caption, "small"))
         yield from self._axes()
         for number, line in enumerate(plot.lines):
             yield from self._band(number, line)
@@ -75,17 +74,17 @@ class _Chart:
         for value, label in self.plot.y.labels:
             at = self._y(value)
             yield straight("grid", _LEFT, at, self.right, at)
-            yield text(Words(_LEFT - 8, at + 4, label, "small", "end"))
+            yield text_at(Words(_LEFT - 8, at + 4, label, "small", "end"))
         for value, label in self.plot.x.labels:
             at = self._x(value)
             yield straight("grid", at, self.bottom, at, self.bottom + 5)
-            yield text(Words(at, self.bottom + 20, label, "small", "middle"))
+            yield text_at(Words(at, self.bottom + 20, label, "small", "middle"))
         yield straight("grid", _LEFT, self.bottom, self.right, self.bottom)
         middle = (_LEFT + self.right) / 2
-        yield text(Words(middle, HEIGHT - 14, self.plot.x.name, "", "middle"))
+        yield text_at(Words(middle, HEIGHT - 14, self.plot.x.name, "", "middle"))
         up = (_TOP + self.bottom) / 2
         turned = {"transform": f"rotate(-90 18 {up:g})"}
-        yield element("g", dict(turned), text(Words(18, up, self.plot.y.name, "", "middle")))
+        yield element("g", dict(turned), text_at(Words(18, up, self.plot.y.name, "", "middle")))
 
     def _band(self, number: int, line: Line) -> Iterator[str]:
         for piece in line.pieces if self.plot.seeds > 1 else ():
@@ -120,9 +119,93 @@ class _Chart:
                 yield element(
                     "path", {**_stroke(number), "d": f"M{left:g} {at:g} L{left + 26:g} {at:g}"}
                 )
-                yield text(Words(left + 34, at + 4, line.name, "small"))
+                yield text_at(Words(left + 34, at + 4, line.name, "small"))
 
 
 def _stroke(number: int) -> dict[str, object]:
     dash = _DASHES[number % len(_DASHES)]
     return {"class": f"line c{number % len(_INKS)}", "stroke-dasharray": dash}
+
+
+_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+_BRAILLE = 0x2800
+_SIGNS = "*+ox#@%&"
+_LETTERS = "abcdefghijklmnopqrst"
+_MARGIN = 9
+_STEPS = 400  # of a line between two points: more than any terminal has dots
+
+
+def text(plot: Plot, width: int = 80, height: int = 16, *, ascii_only: bool = False) -> str:
+    """The plot in so many columns and rows, with its title, axes and legend around it."""
+    columns = max(16, width - _MARGIN - 4)
+    drawn = _ascii(plot, columns, height) if ascii_only else _braille(plot, columns, height)
+    rows = [plot.title, *([f"  {plot.caption}"] if plot.caption else [])]
+    labels = {_row(plot.y.place(value), height): label for value, label in plot.y.labels}
+    side = "|" if ascii_only else "┤"
+    ends = _ends(plot, height)
+    rows += [
+        f"{labels.get(n, ''):>{_MARGIN - 1}} {side}{line} {ends.get(n, '')}".rstrip()
+        for n, line in enumerate(drawn)
+    ]
+    rows += _below(plot, columns, ascii_only=ascii_only)
+    return "\n".join(rows)
+
+
+def _braille(plot: Plot, columns: int, height: int) -> list[str]:
+    cells = [[0] * columns for _ in range(height)]
+    for line in plot.lines:
+        for x, y in _dots(plot, line):
+            column = min(2 * columns - 1, int(x * 2 * columns))
+            row = min(4 * height - 1, int((1 - y) * 4 * height))
+            cells[row // 4][column // 2] |= _DOTS[row % 4][column % 2]
+    return ["".join(chr(_BRAILLE + cell) if cell else " " for cell in row) for row in cells]
+
+
+def _ascii(plot: Plot, columns: int, height: int) -> list[str]:
+    cells = [[" "] * columns for _ in range(height)]
+    for number, line in enumerate(plot.lines):
+        for x, y in _dots(plot, line):
+            column = min(columns - 1, int(x * columns))
+            cells[_row(y, height)][column] = _SIGNS[number % len(_SIGNS)]
+    return ["".join(row) for row in cells]
+
+
+def _row(y: float, height: int) -> int:
+    return min(height - 1, int((1 - y) * height))
+
+
+def _dots(plot: Plot, line: Line) -> Iterator[tuple[float, float]]:
+    """Places on the line, from 0 to 1 on each axis."""
+    for piece in line.pieces:
+        places = [(plot.x.place(s.x), plot.y.place(s.y)) for s in piece if s.y is not None]
+        yield from places
+        for (x0, y0), (x1, y1) in pairwise(places):
+            for n in range(1, _STEPS):
+                part = n / _STEPS
+                yield x0 + (x1 - x0) * part, y0 + (y1 - y0) * part
+
+
+def _ends(plot: Plot, height: int) -> dict[int, str]:
+    """The letters of the lines, each in the row in which the line ends."""
+    found: dict[int, str] = {}
+    for letter, line in zip(_LETTERS, plot.lines, strict=False):
+        if line.name and line.pieces and (y := line.pieces[-1][-1].y) is not None:
+            row = _row(plot.y.place(y), height)
+            found[row] = found.get(row, "") + letter
+    return found
+
+
+def _below(plot: Plot, columns: int, *, ascii_only: bool) -> Iterator[str]:
+    ruler, lead = [" "] * (columns + 1), " " * (_MARGIN + 1)
+    for value, label in plot.x.labels:
+        at = min(int(plot.x.place(value) * columns), columns + 1 - len(label))
+        if at >= 0 and all(sign == " " for sign in ruler[max(0, at - 1) : at + len(label) + 1]):
+            ruler[at : at + len(label)] = label
+    yield f"{lead}{''.join(ruler)}".rstrip()
+    yield f"{lead}{plot.x.name}; the other axis is {plot.y.name}{' (log)' * plot.y.log}"
+    for number, line in enumerate(plot.lines):
+        if line.name:
+            sign = f"{_SIGNS[number % len(_SIGNS)]} " if ascii_only else ""
+            yield f"{lead}{_LETTERS[number]}: {sign}{line.name}"
+    if plot.missing:
+        yield f"{lead}{plot.missing} points have no number: see the column error"
