@@ -30,8 +30,7 @@ from rdmalab.book.page import (
     written,
 )
 from rdmalab.book.words import Linker
-from rdmalab.jobs.limits import Limits
-from rdmalab.jobs.outcome import Ending, Outcome, Pool
+from rdmalab.jobs.limits import Ending, Limits, Outcome, Pool
 from rdmalab.scenario.coverage import Bound, CoverageModel, StatementModel, table
 from rdmalab.views.fmt import count
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
-from rdmalab.book import code, words
+from rdmalab.book import words
 from rdmalab.book.catalogue import GUIDE
 from rdmalab.book.html import Markup, escaped, joined, slug, tag, trusted
 from rdmalab.book.page import GUIDE_HOME, MANUAL_HOME, Found, Page, neighbours
@@ -115,7 +115,7 @@ def _code(block: Block, linker: Linker) -> Markup:
     (text,) = block.texts
     language = block.language.partition(" ")[0]
     if language == "lab":
-        return tag("pre", code.line(text.rstrip("\n"), linker))
+        return tag("pre", words.line(text.rstrip("\n"), linker))
     if language == "console":
         return tag("pre", joined((_printed(row, linker) for row in text.splitlines()), "\n"))
     return tag("pre", tag("code", text))
@@ -124,7 +124,7 @@ def _code(block: Block, linker: Linker) -> Markup:
 def _printed(row: str, linker: Linker) -> Markup:
     if not row.startswith(_PROMPT):
         return escaped(row)
-    return joined([_PROMPT, code.line(row.removeprefix(_PROMPT), linker)])
+    return joined([_PROMPT, words.line(row.removeprefix(_PROMPT), linker)])
 
 
 MOST_FOUND = 300

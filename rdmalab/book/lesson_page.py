@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rdmalab.book import code
+from rdmalab.book import words
 from rdmalab.book.catalogue import Catalogue, Chapter
 from rdmalab.book.html import Markup, escaped, folded, joined, tag
 from rdmalab.book.page import STATEMENTS, Found, LabSite, Page, neighbours, root_of, trail
@@ -123,7 +123,7 @@ def _world(document: Document, setup: Markup, linker: Linker) -> Markup:
         parts += [tag("h3", "Setup"), setup]
     for name, program in document.programs.items():
         listed = [line for text in program.lines for line in text.splitlines()]
-        lines = [code.program_line(line, linker) for line in listed]
+        lines = [words.program_line(line, linker) for line in listed]
         pace = f", a line takes {program.pace} ns" if program.pace else ""
         parts += [tag("h3", f"Program {name}{pace}"), tag("pre", joined(lines, "\n"))]
     return folded("World and setup", *parts, class_="world", is_open=bool(document.programs))
@@ -143,7 +143,7 @@ def _cable(document: Document, linker: Linker) -> list[Markup]:
         lines.append(f"seed {document.seed}")
     if not lines:
         return []
-    return [tag("pre", joined((code.line(each, linker) for each in lines), "\n"))]
+    return [tag("pre", joined((words.line(each, linker) for each in lines), "\n"))]
 
 
 def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Markup:
@@ -269,11 +269,11 @@ def _task(number: int, task: Task, linker: Linker) -> Markup:
         parts.append(tag("ol", joined(choices), class_="choices"))
     if task.goal is not None:
         parts.append(tag("p", "Checked when you are done:"))
-        goals = [tag("li", _goal_lead(g.kind), code.question(g.question, linker))
+        goals = [tag("li", _goal_lead(g.kind), words.question(g.question, linker))
                  for g in task.goal]  # fmt: skip
         parts.append(tag("ul", joined(goals), class_="goals"))
         parts += [
-            tag("p", f"%{{{name}}} stands for ", code.question(text, linker),
+            tag("p", f"%{{{name}}} stands for ", words.question(text, linker),
                 ", in the world as you leave it.", class_="quiet")
             for name, text in task.bind.items()
         ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from rdmalab.book import code, words
+from rdmalab.book import words
 from rdmalab.book.html import Markup, escaped, folded, joined, tag, trusted
 from rdmalab.book.words import Linker
 from rdmalab.doctor.report.brief import BUDGETS, brief
@@ -112,7 +112,7 @@ class StepWriter:
         more = [f" × {step.repeat}"] if step.repeat and step.repeat > 1 else []
         more += [f" within {fmt.duration(step.within)}"] if step.within else []
         extra = tag("span", "".join(more), class_="more") if more else ""
-        pieces = [code.line(line, self.linker) for line in result.step.line.splitlines() or [""]]
+        pieces = [words.line(line, self.linker) for line in result.step.line.splitlines() or [""]]
         return tag("pre", joined(pieces, "\n"), extra)
 
     def _errno(self, result: StepResult, refusal: str) -> Markup:
@@ -142,7 +142,7 @@ class StepWriter:
         items = []
         for number, placed in enumerate(step.expect, 1):
             mark = _mark(result, f"expect line {number}")
-            items.append(_judged(mark, code.question(placed.text, self.linker)))
+            items.append(_judged(mark, words.question(placed.text, self.linker)))
         parts = [tag("ul", joined(items), class_="expect")] if items else []
         if step.step.wire is not None:
             parts.append(self._wire(result, step.step.wire))
@@ -179,7 +179,7 @@ class StepWriter:
         number = f"{row.number}. " if row.part is RowPart.CAUSE else ""
         where = words.cause_address(row.slug) if row.slug else None
         lead = self.linker.link(row.lead, where) if row.part is RowPart.CAUSE else row.lead
-        text = code.line(row.text, self.linker) if row.part is RowPart.LINE else row.text
+        text = words.line(row.text, self.linker) if row.part is RowPart.LINE else row.text
         event = "" if row.event is None else tag("small", f" [{fmt.ev(row.event)}]")
         strong = tag("strong", lead) if row.lead else ""
         return tag("li", number, strong, text, event, class_=css)

@@ -4,13 +4,14 @@ An article has one address, `guide/terms.html#concept-psn`, wherever it is linke
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from rdmalab.book.catalogue import GUIDE, MANUAL
 from rdmalab.book.html import Markup, escaped, joined, slug, tag
 from rdmalab.doctor.article import SUSPICIONS
+from rdmalab.grammar.highlight import Role, paint
 from rdmalab.guide.book import chapters as chapters_of_guide
 from rdmalab.guide.entry import Entry, normal
 from rdmalab.guide.manual import PAGES
@@ -148,3 +149,60 @@ class Linker:
         """Paragraphs of a text, which blank lines divide."""
         parts = [part for part in re.split(r"\n\s*\n", text.strip()) if part.strip()]
         return joined(tag("p", (wrap or self.prose)(part)) for part in parts)
+
+
+_CLASSES = {
+    Role.VERB: "v", Role.KEY: "k", Role.ENUM: "e", Role.NUMBER: "n", Role.STRING: "s",
+    Role.NAME: "o", Role.KEYWORD: "w", Role.COMMENT: "c",
+}  # fmt: skip
+_QUESTION = "until "  # a command that takes any question
+_PROGRAM = "program A.p lines={"
+_LONGEST = 4_000  # characters; painting is not made for more
+
+Piece = tuple[str, Role]
+
+
+@lru_cache(maxsize=4_096)
+def _pieces(line: str, before: str = "", after: str = "") -> tuple[Piece, ...]:
+    """The line in pieces of one role, read as if it stood between two other texts."""
+    if len(line) > _LONGEST:
+        return ((line, Role.WORD),)
+    first, end = len(before), len(before) + len(line)
+    strokes = paint(f"{before}{line}{after}", VOCABULARY)
+    cut = ((max(place.start, first), min(place.stop, end), role) for place, role in strokes)
+    return tuple(
+        (line[start - first : stop - first], role) for start, stop, role in cut if start < stop
+    )
+
+
+def line(text: str, linker: Linker) -> Markup:
+    """A line of the prompt."""
+    return _marked(_pieces(text), linker)
+
+
+def question(text: str, linker: Linker) -> Markup:
+    """An expression."""
+    return _marked(_pieces(text, _QUESTION), linker)
+
+
+def program_line(text: str, linker: Linker) -> Markup:
+    """A line of a program, which has words of its own."""
+    return _marked(_pieces(text, _PROGRAM, "}"), linker)
+
+
+def _marked(pieces: Iterable[Piece], linker: Linker) -> Markup:
+    return tag("code", joined(_linked(pieces, linker)))
+
+
+def _linked(pieces: Iterable[Piece], linker: Linker) -> Iterator[Markup]:
+    for text, role in pieces:
+        where = None
+        if role is Role.VERB:
+            where = verb_address(text)
+        elif role is Role.ENUM:
+            where = address(text)
+        css = _CLASSES.get(role)
+        if where is not None:
+            yield linker.link(text, where, css)
+        else:
+            yield tag("span", text, class_=css) if css else escaped(text)

@@ -16,8 +16,8 @@ from rdmalab.classroom.model import Choice, Task
 from rdmalab.classroom.playing import BrokenLab, begun, run_steps
 from rdmalab.classroom.work_log import record, tries_of, was_noted
 from rdmalab.command import NotUnderstood
-from rdmalab.grammar.enum_words import without_prefix
 from rdmalab.grammar.quantities import whole
+from rdmalab.grammar.values import without_prefix
 from rdmalab.scenario.expect import value_text
 from rdmalab.scenario.parameters import fill
 from rdmalab.spec.rules import ERRNO_NAMES

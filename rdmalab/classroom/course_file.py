@@ -17,9 +17,9 @@ from rdmalab.classroom.owner import Roster, roster_of
 from rdmalab.classroom.parameter_model import Percent
 from rdmalab.grammar.hints import listed, quoted, suggest
 from rdmalab.scenario import field_types, yaml_tree
-from rdmalab.scenario.document import shaped
 from rdmalab.scenario.files import of_instructor, read
 from rdmalab.scenario.model import Section
+from rdmalab.scenario.parameters import shaped
 from rdmalab.scenario.planner import Vocabulary
 from rdmalab.scenario.source import FileError, Source, together
 

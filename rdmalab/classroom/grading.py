@@ -18,8 +18,7 @@ from rdmalab.classroom.playing import GradeVerdict
 from rdmalab.classroom.public import other_lab
 from rdmalab.classroom.work_log import record
 from rdmalab.jobs import result_file
-from rdmalab.jobs.limits import Limits
-from rdmalab.jobs.outcome import Ending, Outcome, Pool
+from rdmalab.jobs.limits import Ending, Limits, Outcome, Pool
 from rdmalab.jobs.result_file import NotResults
 from rdmalab.scenario.source import FileError
 from rdmalab.version import VERSION

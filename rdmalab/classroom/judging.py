@@ -19,7 +19,7 @@ from rdmalab.classroom.playing import (
     run_steps,
     settled,
 )
-from rdmalab.classroom.work_lines import added
+from rdmalab.classroom.submission import added
 from rdmalab.classroom.work_log import hints_of, record
 from rdmalab.doctor.moments.future import undone_trial
 from rdmalab.scenario.source import FileError

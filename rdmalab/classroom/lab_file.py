@@ -15,11 +15,10 @@ from rdmalab.classroom.parameter_model import MOST_WORLDS, LabParameter, VaryVal
 from rdmalab.command import NotUnderstood, Span
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.scenario import yaml_tree
-from rdmalab.scenario.document import shaped
 from rdmalab.scenario.files import read
 from rdmalab.scenario.include import Includes
 from rdmalab.scenario.loader import Scenario
-from rdmalab.scenario.parameters import PARAMS, FilledText, fill, substitute
+from rdmalab.scenario.parameters import PARAMS, FilledText, fill, shaped, substitute
 from rdmalab.scenario.planned_step import PlannedStep, Spot
 from rdmalab.scenario.planner import Planner, Vocabulary
 from rdmalab.scenario.source import FileError, Source, together

@@ -17,7 +17,7 @@ from rdmalab.classroom.owner import ANYONE
 from rdmalab.classroom.playing import WAY_BACK, Played, begun, is_applied, typed
 from rdmalab.classroom.public import digest, other_lab
 from rdmalab.classroom.rules import DOCTOR, Rulebook, prices
-from rdmalab.classroom.work_lines import WorkLines
+from rdmalab.classroom.submission import WorkLines
 from rdmalab.classroom.work_log import (
     ANSWER,
     APPLIED,

@@ -11,8 +11,7 @@ from rdmalab.classroom.grading import Item
 from rdmalab.classroom.lab_file import LabFile, loads
 from rdmalab.classroom.playing import BrokenLab, play
 from rdmalab.export.ladder_svg import ladder
-from rdmalab.jobs.limits import Limits
-from rdmalab.jobs.outcome import Pool
+from rdmalab.jobs.limits import Limits, Pool
 from rdmalab.scenario.source import FileError
 from rdmalab.vocabulary import VOCABULARY
 

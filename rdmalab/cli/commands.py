@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import click
 
 from rdmalab.cli import (  # noqa: F401  (importing adds the command)
-    book,
     browsers,
     checking,
     course,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rdmalab.classroom.grading import Item
     from rdmalab.classroom.picture import Drawing
     from rdmalab.classroom.remarks import RemarkTable
-    from rdmalab.jobs.outcome import Pool
+    from rdmalab.jobs.limits import Pool
 
 _GRADES, _DRAWINGS = "grades.jsonl", "ladders.jsonl"
 _ERRORS = ("unreadable", "foreign")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rdmalab.classroom.grading import Item
     from rdmalab.classroom.inbox import Inbox
     from rdmalab.classroom.owner import Roster
-    from rdmalab.jobs.outcome import Pool
+    from rdmalab.jobs.limits import Pool
 
 _FORMS = ["text", "json", "csv", "junit", "gradescope", "moodle"]
 _ERRORS = ("unreadable", "foreign")

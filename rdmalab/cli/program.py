@@ -18,8 +18,7 @@ from rdmalab.version import VERSION
 __all__ = ["Exit", "at_terminal", "is_dumb"]  # with the options, what commands need
 
 if TYPE_CHECKING:
-    from rdmalab.jobs.limits import Limits
-    from rdmalab.jobs.outcome import Pool
+    from rdmalab.jobs.limits import Limits, Pool
 
 FILE = "FILE"  # the command that stands for a file's name
 _ORDER = (

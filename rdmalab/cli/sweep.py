@@ -11,13 +11,12 @@ from rdmalab.cli import program
 from rdmalab.shell.streams import progress_stream
 
 if TYPE_CHECKING:
-    from rdmalab.jobs.outcome import Pool
+    from rdmalab.jobs.limits import Pool
     from rdmalab.jobs.result_file import Progress
-    from rdmalab.sweep.campaign import Campaign
     from rdmalab.sweep.measures import Measure
     from rdmalab.sweep.plot import ChartRequest, Plot
     from rdmalab.sweep.point import Experiment, Result
-    from rdmalab.sweep.table import Row
+    from rdmalab.sweep.table import Campaign, Row
 
 MOST_EVENTS = 1_000_000
 _SECONDS = 60
@@ -123,11 +122,10 @@ class _Sweep:
         self.limits = Limits(cpu_s=options.seconds, wall_s=wall_s, events=options.events)
 
     def run(self) -> int:
-        from rdmalab.sweep.campaign import Campaign
         from rdmalab.sweep.measures import measures
         from rdmalab.sweep.plot import check
         from rdmalab.sweep.point import over, points
-        from rdmalab.sweep.table import rows
+        from rdmalab.sweep.table import Campaign, rows
 
         given = self.options
         wanted = measures(given.texts or ("time",))
@@ -156,8 +154,8 @@ class _Sweep:
         """
         from rdmalab.scenario.files import found
         from rdmalab.scenario.loader import FileError, load
-        from rdmalab.sweep.campaign import require_condition
         from rdmalab.sweep.point import Experiment
+        from rdmalab.sweep.table import require_condition
         from rdmalab.vocabulary import VOCABULARY
 
         path, values = found(self.options.path), program.values_of(self.options.given)

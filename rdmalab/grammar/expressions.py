@@ -7,8 +7,8 @@ have none.
 
 from rdmalab.command import Expression, NotUnderstood, Span
 from rdmalab.grammar import nodes
-from rdmalab.grammar.functions import check_call
 from rdmalab.grammar.hints import listed, quoted
+from rdmalab.grammar.nodes import check_call
 from rdmalab.grammar.quantities import any_quantity
 from rdmalab.grammar.text import unquoted
 from rdmalab.grammar.tokens import Lexeme, Token, scan_expression

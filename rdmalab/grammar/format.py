@@ -13,16 +13,21 @@ from rdmalab.command import (
     Unit,
     kinds,
 )
-from rdmalab.grammar.arguments import meaning
-from rdmalab.grammar.enum_words import word_for
-from rdmalab.grammar.keys import Keys, Slot, flat_record, keys_of_command, keys_of_record
+from rdmalab.grammar.arguments import (
+    Keys,
+    Slot,
+    flat_record,
+    keys_of_command,
+    keys_of_record,
+    meaning,
+)
 from rdmalab.grammar.nodes import Literal
 from rdmalab.grammar.quantities import spelled
 from rdmalab.grammar.syntax import Atom, Reader, Value
 from rdmalab.grammar.text import in_quotes
 from rdmalab.grammar.tokens import scan
 from rdmalab.grammar.trees import render as render_expression
-from rdmalab.grammar.values import NULLS
+from rdmalab.grammar.values import NULLS, word_for
 
 HEXADECIMAL = ("addr", "remote_addr", "lkey", "rkey", "remote_qkey", "qkey", "imm_data",
                "invalidate_rkey")  # fmt: skip

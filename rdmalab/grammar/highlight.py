@@ -5,8 +5,7 @@ from enum import Enum, auto
 from itertools import groupby
 
 from rdmalab.command import Command, NotUnderstood, Ref, Span, kinds
-from rdmalab.grammar.arguments import ArgumentPart, Gathering
-from rdmalab.grammar.keys import keys_of_record
+from rdmalab.grammar.arguments import ArgumentPart, Gathering, keys_of_record
 from rdmalab.grammar.line import NO_ALIASES
 from rdmalab.grammar.nodes import COMPARISONS, KEYWORDS
 from rdmalab.grammar.sentence import Sentence, find_verb

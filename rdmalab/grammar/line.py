@@ -17,13 +17,13 @@ from rdmalab.command import (
     UnknownVerb,
     kinds,
 )
-from rdmalab.grammar.enum_words import without_prefix
+from rdmalab.grammar.arguments import Slot
 from rdmalab.grammar.hints import ELSEWHERE, elsewhere, quoted, suggest, verb_of
-from rdmalab.grammar.keys import Slot
 from rdmalab.grammar.program import Reading, read_program, text_of
 from rdmalab.grammar.sentence import Sentence, find_verb
 from rdmalab.grammar.syntax import commands
 from rdmalab.grammar.tokens import Lexeme, Token, scan, tokenize
+from rdmalab.grammar.values import without_prefix
 from rdmalab.spec.absent import not_emulated
 from rdmalab.spec.states import ATTRIBUTES, Attr, usual_word
 

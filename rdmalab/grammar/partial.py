@@ -13,8 +13,7 @@ from rdmalab.command import (
     RecordKind,
     Span,
 )
-from rdmalab.grammar.arguments import ArgumentPart, Gathering
-from rdmalab.grammar.keys import Slot, keys_of_record
+from rdmalab.grammar.arguments import ArgumentPart, Gathering, Slot, keys_of_record
 from rdmalab.grammar.line import NO_ALIASES
 from rdmalab.grammar.sentence import Sentence, find_verb
 from rdmalab.grammar.syntax import Atom, Braces, Value, commands

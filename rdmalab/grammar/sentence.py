@@ -9,15 +9,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from rdmalab.command import Command, NotUnderstood, Span, kinds
-from rdmalab.grammar.arguments import ArgumentPart, Gathering, meaning
-from rdmalab.grammar.enum_words import value_of
+from rdmalab.grammar.arguments import (
+    ArgumentPart,
+    Gathering,
+    Keys,
+    Slot,
+    flat_record,
+    keys_of_command,
+    meaning,
+)
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.hints import listed, quoted, suggest
-from rdmalab.grammar.keys import Keys, Slot, flat_record, keys_of_command
 from rdmalab.grammar.nodes import Literal
 from rdmalab.grammar.syntax import Argument, Atom, Braces, Reader
 from rdmalab.grammar.tokens import Lexeme, Token, scan
-from rdmalab.grammar.values import NULLS
+from rdmalab.grammar.values import NULLS, value_of
 
 _ANY = kinds.TextKind | kinds.ThingKind | kinds.ExpressionKind  # what takes nearly every word
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rdmalab.command import Ref
 from rdmalab.grammar import nodes
-from rdmalab.grammar.functions import FUNCTIONS, QUANTIFIERS, is_of_kind
+from rdmalab.grammar.nodes import FUNCTIONS, QUANTIFIERS, is_of_kind
 
 
 def render(node: nodes.Node, weakest: int = nodes.OR) -> str:

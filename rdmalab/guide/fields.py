@@ -9,8 +9,8 @@ from functools import partial
 from typing import NamedTuple
 
 from rdmalab.command import Command, EnumKind, IntegerKind, ListKind, Parameter, RecordKind
-from rdmalab.grammar.enum_words import legal_words
 from rdmalab.grammar.format import value_text
+from rdmalab.grammar.values import legal_words
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import Entry
 from rdmalab.guide.sentences import read, sentence, wire

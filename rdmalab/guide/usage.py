@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from rdmalab.command import EXAMPLE, Command, Unit, kinds
-from rdmalab.grammar.enum_words import legal_words
+from rdmalab.grammar.arguments import Keys, Slot, keys_of_command
 from rdmalab.grammar.format import value_text
-from rdmalab.grammar.keys import Keys, Slot, keys_of_command
+from rdmalab.grammar.values import legal_words
 from rdmalab.guide import attributes, states
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import About, Entry, Sort

@@ -16,8 +16,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Generic, Protocol, TypeVar, cast
 
-from rdmalab.jobs.limits import Limits
-from rdmalab.jobs.outcome import Ending, Outcome, Work
+from rdmalab.jobs.limits import Ending, Limits, Outcome, Work
 from rdmalab.jobs.pool import MOST_IN_BATCH, LocalPool
 from rdmalab.version import VERSION
 

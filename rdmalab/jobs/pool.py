@@ -18,8 +18,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from rdmalab.jobs.limits import Cut, Limits, limit_next_item, limit_process
-from rdmalab.jobs.outcome import Ending, Outcome, Work
+from rdmalab.jobs.limits import Cut, Ending, Limits, Outcome, Work, limit_next_item, limit_process
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext

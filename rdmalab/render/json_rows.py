@@ -3,10 +3,36 @@
 import dataclasses
 import enum
 import typing
-from collections.abc import Iterable
-from typing import Annotated, ClassVar
+from collections.abc import Iterable, Sequence
+from typing import Annotated, ClassVar, NamedTuple
 
+from rdmalab.views.columns import COLUMNS, USUAL, Cell, Column
 from rdmalab.views.query_fields import parts_of_hint
+
+
+class Grid(NamedTuple):
+    """Columns, and for each row a cell in each of them or None."""
+
+    columns: list[Column]
+    rows: list[list[Cell | None]]
+
+    @property
+    def is_headed(self) -> bool:
+        """Whether a heading is needed: a column has a sign for what is absent."""
+        return any(col.absent for col in self.columns)
+
+
+def grid(rows: Sequence[object], most: int = USUAL) -> Grid:
+    """Rows of one class, not empty; columns up to a rank. A column that is always empty goes."""
+    columns = [col for col in COLUMNS[type(rows[0])] if col.rank <= most]
+    found = [[col.cell(row) for col in columns] for row in rows]
+    kept = [
+        at
+        for at, col in enumerate(columns)
+        if col.absent or any(cells[at] is not None for cells in found)
+    ]
+    return Grid([columns[at] for at in kept], [[cells[at] for at in kept] for cells in found])
+
 
 Schema = dict[str, object]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 
 from rdmalab.command import CallArguments, Invocation, New, Noun, Ref, Thing
-from rdmalab.grammar.keys import keys_of_command
+from rdmalab.grammar.arguments import keys_of_command
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from yaml.nodes import Node
 
 from rdmalab.scenario import yaml_tree
-from rdmalab.scenario.document import declared, filled, shaped
 from rdmalab.scenario.files import read
 from rdmalab.scenario.model import Part
+from rdmalab.scenario.parameters import declared, filled, shaped
 from rdmalab.scenario.source import FileError, Source
 
 MOST_FILES = 100

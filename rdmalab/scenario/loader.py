@@ -11,10 +11,10 @@ from yaml.nodes import MappingNode, Node, SequenceNode
 
 from rdmalab.guide.sentences import MOST_PER_ITEM
 from rdmalab.scenario import session_file, yaml_tree
-from rdmalab.scenario.document import NO_VALUES, declared, filled, shaped
 from rdmalab.scenario.files import SUFFIX, contents, found, read, text_of
 from rdmalab.scenario.include import Includes, Opener, opener_below
 from rdmalab.scenario.model import ACTIONS, Document
+from rdmalab.scenario.parameters import NO_VALUES, declared, filled, shaped
 from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.planner import Planner, Vocabulary
 from rdmalab.scenario.session_file import Damaged

@@ -11,11 +11,10 @@ from typing import TypeVar
 from yaml.nodes import MappingNode, Node
 
 from rdmalab.scenario import yaml_tree
-from rdmalab.scenario.document import NO_VALUES
 from rdmalab.scenario.include import Opener
 from rdmalab.scenario.loader import Scenario, built, load
 from rdmalab.scenario.model import Document
-from rdmalab.scenario.parameters import PARAMS
+from rdmalab.scenario.parameters import NO_VALUES, PARAMS
 from rdmalab.scenario.planner import Vocabulary
 from rdmalab.scenario.rehearsal import rehearsed
 from rdmalab.scenario.repair import Repair

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rdmalab.command import NotUnderstood, Region, Span, Thing
-from rdmalab.grammar.enum_words import readings
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.quantities import whole
+from rdmalab.grammar.values import readings
 from rdmalab.hca.objects import MemoryRegion, MemoryWindow
 from rdmalab.spec.opcodes import PACKETS
 from rdmalab.spec.records import Record, packet_of

@@ -9,17 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from rdmalab.command import NotUnderstood, Noun, Thing, kinds
-from rdmalab.grammar.enum_words import legal_words
+from rdmalab.grammar.arguments import Slot
 from rdmalab.grammar.expressions import parse_expression
-from rdmalab.grammar.keys import Slot
 from rdmalab.grammar.nodes import SINCE
+from rdmalab.grammar.values import legal_words
 from rdmalab.guide.manual import titles
 from rdmalab.session.checkpoints import BEGINNING
 from rdmalab.session.history import History
 from rdmalab.session.session import Session
-from rdmalab.shell import completion_context
-from rdmalab.shell.completion_context import Choice, CompletionContext
-from rdmalab.shell.legal_arguments import can_be_meant, legal_members, recommended
+from rdmalab.shell import legal_arguments
+from rdmalab.shell.legal_arguments import (
+    Choice,
+    CompletionContext,
+    can_be_meant,
+    legal_members,
+    recommended,
+)
 from rdmalab.spec.c_names import PREFIX
 from rdmalab.views import fmt
 from rdmalab.views.memory import with_key
@@ -191,7 +196,7 @@ def _names(here: CompletionContext, kind: kinds.ThingKind, slot: Slot) -> Iterat
             continue
         name = here.session.names.of(thing)
         for text in _spellings(here, thing, name):
-            about = completion_context.about(here.session.world, thing)
+            about = legal_arguments.about(here.session.world, thing)
             if kind.ranged and thing.noun is Noun.MR:
                 yield from _ranges(here, thing, text, about)
             else:
@@ -316,7 +321,7 @@ def _topics(here: CompletionContext, slot: Slot) -> Iterator[Choice]:
         return
     short = bool(here.expected.partial)
     for text, words, thing in topics(session, Log(session)):
-        about = words if thing is None else completion_context.about(session.world, thing)
+        about = words if thing is None else legal_arguments.about(session.world, thing)
         yield Choice(text, about)
         if short and text.startswith(own):
             yield Choice(text.removeprefix(own), about, 1)

@@ -12,14 +12,13 @@ from prompt_toolkit.lexers import PygmentsLexer
 
 from rdmalab import disk
 from rdmalab.command import Command, Parameter, Span, kinds
-from rdmalab.grammar.keys import Slot
+from rdmalab.grammar.arguments import Slot
 from rdmalab.grammar.partial import Expected, expect
 from rdmalab.lab import Lab
 from rdmalab.recovery.user_paths import state_path
 from rdmalab.session.session import Session
 from rdmalab.shell.colour import RdmalabLexer
-from rdmalab.shell.completion_context import Choice, CompletionContext
-from rdmalab.shell.legal_arguments import judge_key
+from rdmalab.shell.legal_arguments import Choice, CompletionContext, judge_key
 from rdmalab.shell.legal_values import values_of_slot
 from rdmalab.shell.prompt import make_prompt
 from rdmalab.shell.reply_text import next_thing

@@ -1,12 +1,17 @@
 """The line under the prompt: the argument at the cursor, or what is still needed."""
 
 from rdmalab.command import Command, Noun, kinds
-from rdmalab.grammar.keys import Slot, flat_record, keys_of_command
+from rdmalab.grammar.arguments import Slot, flat_record, keys_of_command
 from rdmalab.grammar.partial import Expected, expect
 from rdmalab.guide.usage import usage, value_word
 from rdmalab.session.session import Session
-from rdmalab.shell.completion_context import CompletionContext, about
-from rdmalab.shell.legal_arguments import asked_move, attribute_of, judge_key
+from rdmalab.shell.legal_arguments import (
+    CompletionContext,
+    about,
+    asked_move,
+    attribute_of,
+    judge_key,
+)
 from rdmalab.spec.states import ATTRIBUTES, MOVES, fields_of
 from rdmalab.world.relations import exists
 

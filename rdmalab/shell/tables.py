@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from rdmalab.render.grid import grid
+from rdmalab.render.json_rows import grid
 from rdmalab.render.meanings import APPEARANCES
 from rdmalab.shell.styled_text import Fragment, Line, shown
 from rdmalab.views.columns import USUAL, Cell, Gauge, Meaning

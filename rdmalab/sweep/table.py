@@ -1,14 +1,21 @@
 """The table of a sweep: a row for each point, or one for all seeds of a point; CSV, JSON lines."""
 
+import contextlib
 import csv
+import dataclasses
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
+from pathlib import Path
+from typing import TypeGuard, cast
 
+from rdmalab.command import NotUnderstood
+from rdmalab.jobs import result_file
+from rdmalab.jobs.limits import Ending, Limits, Outcome, Pool
+from rdmalab.scenario.loader import Scenario
 from rdmalab.sweep.measures import Measure, Value, quantile
-from rdmalab.sweep.point import Ended, Point, Result
+from rdmalab.sweep.point import Ended, Experiment, Item, Point, Result, play
 
 CSV_END = "events,ended,error"
 """The end of the first line of every table; a file that begins otherwise is not replaced."""
@@ -104,3 +111,95 @@ def _cell(value: Value) -> str:
 def as_json_lines(table: Sequence[Row]) -> str:
     """One JSON object a row."""
     return "".join(json.dumps(row.cells(), ensure_ascii=False) + "\n" for row in table)
+
+
+PART = ".part"
+"""The suffix of the file with the results so far; it is removed with the last one."""
+
+
+class Broken(Exception):  # noqa: N818
+    """A point raised an exception, which is an error in rdmalab. Its text is the traceback."""
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """A sweep. out: the file of its table, beside which its results are kept; empty: none."""
+
+    experiment: Experiment
+    points: Sequence[Point]
+    measures: Sequence[Measure]
+    limits: Limits
+    out: str = ""
+
+    @property
+    def part(self) -> str:
+        """The file of the results so far."""
+        return f"{self.out}{PART}" if self.out else ""
+
+    def known(self) -> dict[int, Result]:
+        """The results that the file has already, by the number of their point.
+
+        Those that a limit of time or memory ended are not among them: the next run may be given
+        more. Raises NotResults, and OSError if the file cannot be read.
+        """
+        rows = result_file.known(self.part) if self.part else {}
+        keys = [Item(self.experiment, point).key(self.limits) for point in self.points]
+        found = {n: _result(rows[key]) for n, key in enumerate(keys) if key in rows}
+        return {n: result for n, result in found.items() if result.ended is not Ended.CUT}
+
+    def results(
+        self, pool: Pool, done: Mapping[int, Result], see: Callable[[int, Result], None]
+    ) -> list[Result]:
+        """The results of all points in order. done: those that are known; see: called for others.
+
+        Every result is on the disk before `see` is called with it. Raises Broken, and OSError.
+        """
+        found = dict(done)
+        todo = [n for n in range(len(self.points)) if n not in found]
+        items = [Item(self.experiment, self.points[n]) for n in todo]
+        with self._kept() as keep, contextlib.closing(pool.results(play, items)) as outcomes:
+            for outcome in outcomes:
+                result, number = _of(outcome), todo[outcome.number]
+                keep(items[outcome.number].key(self.limits), result)
+                found[number] = result
+                see(number, result)
+        return [found[n] for n in range(len(self.points))]
+
+    def finish(self) -> None:
+        """Remove the file of the results so far: the table is written."""
+        if self.part:
+            Path(self.part).unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _kept(self) -> Iterator[Callable[[str, Result], None]]:
+        if not self.part:
+            yield lambda _key, _result: None
+            return
+        with result_file.ResultFile(self.part) as file:
+            yield lambda key, result: file.add({result_file.KEY: key, **dataclasses.asdict(result)})
+
+
+def _of(outcome: Outcome[Result]) -> Result:
+    if outcome.ending is Ending.BROKEN:
+        raise Broken(outcome.reason)
+    if outcome.ending is Ending.CUT:
+        return Result(Ended.CUT, error=outcome.reason)
+    assert outcome.value is not None
+    return outcome.value
+
+
+def _result(row: result_file.Row) -> Result:
+    values = cast("list[Value]", row["values"])
+    return Result(Ended(str(row["ended"])), values, cast("int", row["events"]), str(row["error"]))
+
+
+def require_condition(scenario: Scenario) -> None:
+    """Raise NotUnderstood unless the scenario says when a point has done its work.
+
+    Without that, the time until a deadlock is a time like any other, and looks plausible.
+    """
+    for step in scenario.steps:
+        if step.expect or step.line.startswith(("until ", "run until ")) or step.step.within:
+            return
+    message = f"{scenario.path} has no until and no expect: a point that never ended has numbers"
+    raise NotUnderstood(message, hint="end it with - run: until A.tx.state == DONE, or add expect:")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from rdmalab.grammar.comparisons import fits
+from rdmalab.grammar.answers import fits
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record, kind_of, node_of
 from rdmalab.views import fmt

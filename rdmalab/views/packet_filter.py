@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable
 
 from rdmalab.command import NotUnderstood
-from rdmalab.grammar.answers import Unknown, evaluate
-from rdmalab.grammar.comparisons import fits
+from rdmalab.grammar.answers import Unknown, evaluate, fits
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.nodes import Binary, Call, Literal, Node, Path, Unary
 from rdmalab.views.ladder import PacketRow

@@ -6,7 +6,7 @@ from ipaddress import IPv4Address, IPv6Address
 from itertools import islice
 from typing import Any
 
-from rdmalab.grammar.comparisons import fits
+from rdmalab.grammar.answers import fits
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import OPCODES

@@ -7,11 +7,9 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 from rdmalab.command import Moment, Noun, Thing
-from rdmalab.grammar.answers import Unknown
-from rdmalab.grammar.comparisons import fits, plain
-from rdmalab.grammar.functions import NOUN_WORDS, is_of_kind
+from rdmalab.grammar.answers import Unknown, fits, plain
 from rdmalab.grammar.hints import quoted, suggest
-from rdmalab.grammar.nodes import SINCE, WORLD, Index, Node, Path
+from rdmalab.grammar.nodes import NOUN_WORDS, SINCE, WORLD, Index, Node, Path, is_of_kind
 from rdmalab.grammar.trees import paths
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.session.names import Names

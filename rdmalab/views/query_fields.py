@@ -12,13 +12,11 @@ from typing import Annotated, Any, NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.grammar.answers import Unknown
-from rdmalab.grammar.functions import FUNCTIONS, NOUN_WORDS, QUANTIFIERS
 from rdmalab.grammar.hints import quoted, suggest
-from rdmalab.grammar.nodes import Index
+from rdmalab.grammar.nodes import FUNCTIONS, NOUN_WORDS, QUANTIFIERS, Index
 from rdmalab.session.names import Names
 from rdmalab.spec.records import Record
 from rdmalab.views import (
-    addresses,
     calls,
     completions,
     counters,
@@ -204,11 +202,11 @@ OBJECTS: dict[Noun, QueryRow] = {
     Noun.MR: QueryRow(memory.MrRow, memory.mr_row),
     Noun.PD: QueryRow(memory.PdRow, memory.pd_row),
     Noun.TD: QueryRow(memory.TdRow, memory.td_row),
-    Noun.AH: QueryRow(addresses.AhRow, addresses.ah_row),
+    Noun.AH: QueryRow(ports.AhRow, ports.ah_row),
     Noun.SRQ: QueryRow(srq.SrqRow, srq.srq_row),
     Noun.XRCD: QueryRow(srq.XrcdRow, srq.xrcd_row),
     Noun.CHANNEL: QueryRow(completions.ChannelRow, completions.channel_row),
-    Noun.FLOW: QueryRow(addresses.FlowRow, addresses.flow_row),
+    Noun.FLOW: QueryRow(ports.FlowRow, ports.flow_row),
     Noun.MW: QueryRow(memory.MwRow, memory.mw_row),
     Noun.PROGRAM: QueryRow(programs.ProgramRow, programs.program_row),
 }

@@ -11,10 +11,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from rdmalab.command import NOWHERE, NotUnderstood, Noun, Span
 from rdmalab.grammar import nodes
-from rdmalab.grammar.answers import Unknown
-from rdmalab.grammar.comparisons import comparable, plain
-from rdmalab.grammar.functions import QUANTIFIERS
+from rdmalab.grammar.answers import Unknown, comparable, plain
 from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.grammar.nodes import QUANTIFIERS
 from rdmalab.grammar.trees import is_function
 from rdmalab.views import calls, completions, ladder, query_fields
 from rdmalab.views.packets import SHORT

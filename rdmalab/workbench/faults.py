@@ -25,11 +25,12 @@ from rdmalab.spec.states import MTU
 from rdmalab.verbs.nouns import Qp, Srq
 from rdmalab.wire.headers import UDP, Ethernet, IPv4
 from rdmalab.wire.packet import MULTICAST_LID
-from rdmalab.world.chance import MILLION, Chance
 from rdmalab.world.faults import (
     DEREG,
     KILL,
+    MILLION,
     VICTIMS,
+    Chance,
     Corrupt,
     Delay,
     Drop,

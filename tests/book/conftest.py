@@ -8,8 +8,7 @@ import pytest
 
 from rdmalab.book.build import Book, build
 from rdmalab.book.catalogue import Catalogue, catalogue
-from rdmalab.jobs.limits import Limits
-from rdmalab.jobs.outcome import Ending, Outcome, Work
+from rdmalab.jobs.limits import Ending, Limits, Outcome, Work
 from rdmalab.scenario.files import lessons_folder
 
 LAB = str(lessons_folder() / "labs/sq-full.lab.yaml")

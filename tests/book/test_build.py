@@ -10,7 +10,7 @@ import pytest
 
 from rdmalab.book.build import LIMITS, build, sheet_path
 from rdmalab.book.catalogue import catalogue
-from rdmalab.jobs.outcome import Ending, Outcome
+from rdmalab.jobs.limits import Ending, Outcome
 from rdmalab.jobs.pool import LocalPool
 from rdmalab.scenario.files import lessons_folder
 from tests.book.conftest import HOSTILE_ID, LESSONS, Made

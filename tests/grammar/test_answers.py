@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 
 from rdmalab.command import NotUnderstood, Span
-from rdmalab.grammar.answers import Unknown, evaluate
-from rdmalab.grammar.comparisons import fits
+from rdmalab.grammar.answers import Unknown, evaluate, fits, is_same
 from rdmalab.grammar.expressions import parse_expression
-from rdmalab.grammar.nodes import Node, Path
+from rdmalab.grammar.nodes import Bare, Node, Path
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags
@@ -185,3 +184,8 @@ def test_every_question_is_answered_or_not_understood(node: Node) -> None:
     except NotUnderstood as wrong:
         refusal = wrong
     assert refusal is None or refusal.hint
+
+
+def test_words_are_compared_from_either_side() -> None:
+    assert is_same(QPState.RTS, Bare("rts"))
+    assert is_same(Bare("RTS"), QPState.RTS)

@@ -17,8 +17,7 @@ from rdmalab.spec.states import MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode
 from rdmalab.wire.packet import Packet
-from rdmalab.world.chance import Chance
-from rdmalab.world.faults import Drop, Match
+from rdmalab.world.faults import Chance, Drop, Match
 from tests.each import examples
 from tests.pairs import End, Pair
 

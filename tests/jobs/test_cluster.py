@@ -9,8 +9,7 @@ import pytest
 
 from rdmalab.jobs import cluster
 from rdmalab.jobs.cluster import ClusterFailed, ClusterPool, done_there
-from rdmalab.jobs.limits import MIB, Limits
-from rdmalab.jobs.outcome import Ending, Outcome
+from rdmalab.jobs.limits import MIB, Ending, Limits, Outcome
 from tests.jobs.items import work
 
 distributed = pytest.importorskip("distributed")

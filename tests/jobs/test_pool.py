@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.jobs.limits import MIB, Limits
-from rdmalab.jobs.outcome import Ending, Outcome
+from rdmalab.jobs.limits import MIB, Ending, Limits, Outcome
 from rdmalab.jobs.pool import LEAVES_AFTER, LocalPool, _shares
 from tests.jobs.items import work
 

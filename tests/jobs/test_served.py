@@ -3,8 +3,7 @@
 import pytest
 
 from rdmalab.jobs.cluster import Gone, JobRequest, ServedPool
-from rdmalab.jobs.limits import Limits
-from rdmalab.jobs.outcome import Ending
+from rdmalab.jobs.limits import Ending, Limits
 from tests.jobs.items import work
 
 LIMITS = Limits(cpu_s=5, events=9)

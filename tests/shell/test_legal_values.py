@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.lab import Lab
-from rdmalab.shell.completion_context import Choice
+from rdmalab.shell.legal_arguments import Choice
 from rdmalab.shell.prompt_setup import choices
 from tests.labs import lab_of
 from tests.shell.prompts import Prompt

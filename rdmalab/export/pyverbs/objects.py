@@ -1,10 +1,10 @@
-"""Calls of pyverbs that make, change and destroy objects."""
+"""Calls of pyverbs that make, change and destroy objects; devices, memory of the program."""
 
 from collections.abc import Callable
 from dataclasses import fields
 from errno import EFAULT
 
-from rdmalab.command import New, Noun, Thing
+from rdmalab.command import New, Noun, Region, Thing
 from rdmalab.export.pyverbs.text import (
     MOST_BYTES,
     Lines,
@@ -317,6 +317,39 @@ def _open_xrcd(s: Scope) -> Lines:
     return Lines(f"{s.var(new)} = {called(s.use('xrcd', 'XRCD'), variable(new.node), init)}")
 
 
+def _device(text: str) -> Callable[[Scope], Lines]:
+    def handler(s: Scope) -> Lines:
+        port, index = s.argument("port_num"), s.argument("index")
+        node = variable(s.argument("device").node)
+        return Lines(f"{node}.{text.format(port=1 if port is None else port, index=index)}")
+
+    return handler
+
+
+def _range(s: Scope, region: Region) -> tuple[str, int, int]:
+    mr = s.world.nodes[region.thing.node].mrs.items.get(region.thing.number)
+    if mr is None:
+        raise NotExportable("memory of a region that is no more")
+    start = region.start or 0
+    return s.var(region.thing), start, mr.length if region.stop is None else region.stop
+
+
+def _write(s: Scope) -> Lines | None:
+    name, start, _ = _range(s, s.argument("where"))
+    octets = s.argument("text").encode("latin-1", "replace")
+    if not octets:
+        return None
+    return Lines(f"{name}.write({octets!r}, {len(octets)}{f', {start}' if start else ''})")
+
+
+def _fill(s: Scope) -> Lines | None:
+    name, start, stop = _range(s, s.argument("where"))
+    if stop <= start:
+        return None
+    octets = f"bytes([{s.argument('byte') or 0:#04x}]) * {stop - start}"
+    return Lines(f"{name}.write({octets}, {stop - start}{f', {start}' if start else ''})")
+
+
 VERBS: dict[str, Verb] = {
     **{verb: Verb(_closer(noun)) for noun, verb in DESTROYERS.items() if noun not in _UNMADE},
     "alloc_pd": Verb(_alloc_pd),
@@ -342,4 +375,11 @@ VERBS: dict[str, Verb] = {
     "query_srq": Verb(_query_srq),
     "get_srq_num": Verb(_get_srq_num),
     "open_xrcd": Verb(_open_xrcd),
+    "query_device": Verb(_device("query_device()")),
+    "query_device_ex": Verb(_device("query_device_ex()")),
+    "query_port": Verb(_device("query_port({port})")),
+    "query_gid": Verb(_device("query_gid({port}, {index})")),
+    "query_pkey": Verb(_device("query_pkey({port}, {index})")),
+    "write": Verb(_write),
+    "fill": Verb(_fill),
 }

@@ -7,7 +7,7 @@ by `rdmalab python --call-time 0`, its calls take no virtual time, so each packe
 import re
 from collections.abc import Sequence
 
-from rdmalab.export.pyverbs import completions, host, objects, requests
+from rdmalab.export.pyverbs import completions, objects, requests
 from rdmalab.export.pyverbs.text import TAB, Lines, Scope, Writer
 from rdmalab.export.replay.calls import Bytes, Chapter
 from rdmalab.export.replay.names import variable
@@ -16,7 +16,7 @@ from rdmalab.session.session import Session
 from rdmalab.views import fmt
 
 CALLS = Language[Writer, Lines](
-    (objects, requests, completions, host), Scope, "is not in pyverbs, or not in its skin"
+    (objects, requests, completions), Scope, "is not in pyverbs, or not in its skin"
 )
 
 
