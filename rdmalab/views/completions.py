@@ -11,19 +11,10 @@ from rdmalab.hca.device import Hca
 from rdmalab.hca.objects import CompChannel
 from rdmalab.hca.wr import Cqe
 from rdmalab.session.names import Names
+from rdmalab.spec import records as rec
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm, WcEx
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    at_ns_of,
-    cqe_of,
-    kind_of,
-    node_of,
-    object_of,
-    recv_wqe_of,
-    send_wqe_of,
-)
+from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, WCFlags, WCOpcode
@@ -330,20 +321,20 @@ class WorkTimes:
 
     def with_record(self, record: Record) -> "WorkTimes":
         """This object, after one more record."""
-        kind = kind_of(record)
+        kind = rec.kind_of(record)
         if kind is Kind.SEND_POSTED or kind is Kind.WQE_COMPLETED:
-            wqe = send_wqe_of(record)
-            key = _key(record, Noun.QP, object_of(record), "wr", wqe.wr.wr_id)
-            self._note(key, wqe.serial, at_ns_of(record), is_post=kind is Kind.SEND_POSTED)
+            wqe = rec.send_wqe_of(record)
+            key = _key(record, Noun.QP, rec.object_of(record), "wr", wqe.wr.wr_id)
+            self._note(key, wqe.serial, rec.at_ns_of(record), is_post=kind is Kind.SEND_POSTED)
         elif kind is Kind.RECV_POSTED or kind is Kind.SRQ_POSTED:
-            recv, noun = recv_wqe_of(record), Noun.QP if kind is Kind.RECV_POSTED else Noun.SRQ
-            key = _key(record, noun, object_of(record), "recv_wr", recv.wr.wr_id)
-            self._note(key, recv.serial, at_ns_of(record), is_post=True)
-        elif kind is Kind.CQE_ADDED and not cqe_of(record).is_send:
-            cqe = cqe_of(record)
+            recv, noun = rec.recv_wqe_of(record), Noun.QP if kind is Kind.RECV_POSTED else Noun.SRQ
+            key = _key(record, noun, rec.object_of(record), "recv_wr", recv.wr.wr_id)
+            self._note(key, recv.serial, rec.at_ns_of(record), is_post=True)
+        elif kind is Kind.CQE_ADDED and not rec.cqe_of(record).is_send:
+            cqe = rec.cqe_of(record)
             noun, number = (Noun.SRQ, cqe.srq) if cqe.srq else (Noun.QP, cqe.qp_num)
             key = _key(record, noun, number, "recv_wr", cqe.wr_id)
-            self._note(key, cqe.serial, at_ns_of(record), is_post=False)
+            self._note(key, cqe.serial, rec.at_ns_of(record), is_post=False)
         return self
 
     def _note(self, key: _Key, serial: int, at_ns: int, *, is_post: bool) -> None:
@@ -358,4 +349,4 @@ class WorkTimes:
 
 
 def _key(record: Record, noun: Noun, number: int, queue: str, wr_id: int) -> _Key:
-    return node_of(record), noun, number, queue, wr_id
+    return rec.node_of(record), noun, number, queue, wr_id

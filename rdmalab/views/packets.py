@@ -10,17 +10,7 @@ from rdmalab.grammar.answers import fits
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import OPCODES
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    at_ns_of,
-    event_of,
-    injection_of,
-    kind_of,
-    node_of,
-    object_of,
-    packet_of,
-)
+from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.refusals import CLASS_MASK, VALUE_MASK, Syndrome
 from rdmalab.spec.timers import RNR_NS
 from rdmalab.views import fmt, occurrences
@@ -78,17 +68,17 @@ CARRIES = (*PACKETS, Kind.PACKET_RECEIVED, Kind.PACKET_DROPPED, Kind.PACKET_LOST
 def decoded_row(world: World, number: int) -> DecodedRow | None:
     """The packet of record `number`; None if that record is not about a packet."""
     records = world.trace.records
-    if not 0 <= number < len(records) or kind_of(records[number]) not in CARRIES:
+    if not 0 <= number < len(records) or rec.kind_of(records[number]) not in CARRIES:
         return None
     record = records[number]
-    packet: Packet | Frame = packet_of(record)
+    packet: Packet | Frame = rec.packet_of(record)
     source, target = fmt.ends_of(world, packet)
-    if kind_of(record) is Kind.PACKET_INJECTED:
-        source, target = node_of(record), injection_of(record).target
+    if rec.kind_of(record) is Kind.PACKET_INJECTED:
+        source, target = rec.node_of(record), rec.injection_of(record).target
     text = f"{source or '?'}->{target or '?'} {fmt.packet_words(packet)}"
-    event, at_ns = event_of(record), at_ns_of(record)
-    injected = kind_of(record) is Kind.PACKET_INJECTED
-    raw = injection_of(record).octets if injected else octets_of(packet)
+    event, at_ns = rec.event_of(record), rec.at_ns_of(record)
+    injected = rec.kind_of(record) is Kind.PACKET_INJECTED
+    raw = rec.injection_of(record).octets if injected else octets_of(packet)
     return DecodedRow(number, event, at_ns, text, layer_rows(packet), raw)
 
 
@@ -96,7 +86,7 @@ def of_event(world: World, event: int) -> DecodedRow | None:
     """The packet that an event sent or received; None where there is none."""
     records = world.trace.records
     for number in records.span(event):
-        if kind_of(records[number]) in CARRIES:
+        if rec.kind_of(records[number]) in CARRIES:
             return decoded_row(world, number)
     return None
 
@@ -104,8 +94,8 @@ def of_event(world: World, event: int) -> DecodedRow | None:
 def last_event(world: World) -> int | None:
     """The newest event that put a packet on the cable, if one of the last REACH records did."""
     newest = islice(reversed(world.trace.records), occurrences.REACH)
-    sent = (record for record in newest if kind_of(record) in PACKETS)
-    return next((int(event_of(record)) for record in sent), None)
+    sent = (record for record in newest if rec.kind_of(record) in PACKETS)
+    return next((int(rec.event_of(record)) for record in sent), None)
 
 
 def layer_rows(packet: Packet | Frame) -> list[LayerRow]:
@@ -265,9 +255,11 @@ def _group(_world: World, _names: Names, record: Record) -> str:
 FACTS: dict[str, Fact] = {
     "event": lambda _w, _n, r: rec.event_of(r),
     "at_ns": lambda _w, _n, r: rec.at_ns_of(r),
-    "source": lambda _w, _n, r: node_of(r),
+    "source": lambda _w, _n, r: rec.node_of(r),
     "target": lambda w, _n, r: fmt.target_of(w, r),
-    "qp": lambda _w, n, r: fmt.qp_name(n, node_of(r), object_of(r)) if object_of(r) else "",
+    "qp": lambda _w, n, r: (
+        fmt.qp_name(n, rec.node_of(r), rec.object_of(r)) if rec.object_of(r) else ""
+    ),
     "dest_qp": _dest_qp,
     "opcode": lambda _w, _n, r: fmt.label(rec.packet_of(r)),
     "psn": lambda _w, _n, r: rec.packet_of(r).psn,
@@ -290,7 +282,7 @@ FACTS: dict[str, Fact] = {
     "mig_req": lambda _w, _n, r: bool(getattr(rec.packet_of(r), "migrated", False)),
     "ethertype": lambda _w, _n, r: getattr(rec.packet_of(r), "ethertype", None),
     "summary": lambda _w, _n, r: getattr(rec.packet_of(r), "summary", ""),
-    "origin": lambda _w, _n, r: ORIGINS[kind_of(r)],
+    "origin": lambda _w, _n, r: ORIGINS[rec.kind_of(r)],
 }
 
 
@@ -300,7 +292,7 @@ SHORT = {"from": "source", "to": "target", "len": "length"}
 
 def matches(world: World, names: Names, record: Record, wanted: Mapping[str, object]) -> bool:
     """Whether a record put a packet with all these facts on the cable."""
-    if kind_of(record) not in PACKETS:
+    if rec.kind_of(record) not in PACKETS:
         return False
     return all(
         fits(FACTS[SHORT.get(name, name)](world, names, record), value)

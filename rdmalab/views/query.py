@@ -13,17 +13,8 @@ from rdmalab.grammar.nodes import NOUN_WORDS, SINCE, WORLD, Index, Node, Path, i
 from rdmalab.grammar.trees import paths
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.session.names import Names
-from rdmalab.spec.records import (
-    KINDS,
-    Kind,
-    Record,
-    at_ns_of,
-    cqe_of,
-    event_of,
-    kind_of,
-    node_of,
-    object_of,
-)
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import KINDS, Kind, Record
 from rdmalab.views import calls, completions, memory, packets, query_fields
 from rdmalab.views.counters import Aggregates
 from rdmalab.views.query_fields import (
@@ -232,7 +223,7 @@ class QueryContext:
         def matches(record: Record, filters: Mapping[str, object]) -> bool:
             if not _is_cqe_of(record, thing):
                 return False
-            row = completions.wc_row(hca, self.names, cqe_of(record))
+            row = completions.wc_row(hca, self.names, rec.cqe_of(record))
             return all(fits(getattr(row, key), value) for key, value in filters.items())
 
         return self._count("total", thing, wanted, matches)
@@ -251,7 +242,7 @@ class QueryContext:
         if key not in self.checked:
             check_filters(of, str(what) if what == of else f"{self.names.of(what)}.{of}", filters)  # type: ignore[arg-type]
             self.checked.add(key)
-        after, least = self._moment(since) if isinstance(since, Moment) else (event_of, -2)
+        after, least = self._moment(since) if isinstance(since, Moment) else (rec.event_of, -2)
 
         def step(count: int, record: Record) -> int:
             return count + (after(record) > least and matches(record, filters))
@@ -261,17 +252,17 @@ class QueryContext:
     def _moment(self, moment: Moment) -> tuple[Callable[[Record], int], int]:
         """Accessor of a record, and the number above which the record is later than the moment."""
         if moment.at_ns is not None:
-            return at_ns_of, moment.at_ns
+            return rec.at_ns_of, moment.at_ns
         if moment.event is not None:
-            return event_of, moment.event
+            return rec.event_of, moment.event
         if self.marks is None:
             raise Unknown(f"{moment.mark} is not known here", "write since=10us")
-        return event_of, self.marks(moment.mark)
+        return rec.event_of, self.marks(moment.mark)
 
 
 def _is_cqe_of(record: Record, thing: Thing) -> bool:
-    return kind_of(record) is Kind.CQE_ADDED and (
-        (node_of(record), object_of(record)) == (thing.node, thing.number)
+    return rec.kind_of(record) is Kind.CQE_ADDED and (
+        (rec.node_of(record), rec.object_of(record)) == (thing.node, thing.number)
     )
 
 
@@ -376,9 +367,9 @@ class Reads:
             return True
         event = self._trace.event
         for record in reversed(self._trace.tail):
-            if event_of(record) != event:
+            if rec.event_of(record) != event:
                 return False
-            if kind_of(record) not in unmoved and _is_about(record, thing):
+            if rec.kind_of(record) not in unmoved and _is_about(record, thing):
                 return True
         return False
 
@@ -388,8 +379,8 @@ class Reads:
             thing = self._names.thing_of.get(read.name)
             return (read.kind if thing is None else thing.noun) is Noun.PROGRAM
         kinds, event = _OF_ROOT.get(read.root), self._trace.event
-        newest = takewhile(lambda record: event_of(record) == event, reversed(self._trace.tail))
-        return kinds is None or any(kind_of(record) in kinds for record in newest)
+        newest = takewhile(lambda record: rec.event_of(record) == event, reversed(self._trace.tail))
+        return kinds is None or any(rec.kind_of(record) in kinds for record in newest)
 
 
 def _may_move_at(read: _Read, local: str) -> bool:
@@ -410,8 +401,8 @@ def _resolve(read: _Read, thing: Thing | None) -> None:
 
 def _is_about(record: Record, thing: Thing | None) -> bool:
     """Whether a record may say something about this object: not if it is about another one."""
-    noun = KINDS[kind_of(record)].noun
-    return thing is None or noun != thing.noun or object_of(record) == thing.number
+    noun = KINDS[rec.kind_of(record)].noun
+    return thing is None or noun != thing.noun or rec.object_of(record) == thing.number
 
 
 _EVERY = frozenset(Kind)

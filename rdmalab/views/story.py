@@ -5,17 +5,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from rdmalab.session.names import Names
-from rdmalab.spec.records import (
-    KINDS,
-    Kind,
-    at_ns_of,
-    errno_of,
-    event_of,
-    kind_of,
-    line_number_of,
-    line_of,
-    reason_of,
-)
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import KINDS, Kind
 from rdmalab.views import fmt, record_text
 from rdmalab.views.columns import Col, Meaning, describe
 from rdmalab.world.world import World
@@ -123,7 +114,7 @@ def last_rows(world: World, names: Names, last: int) -> list[StoryRow]:
     first = max(0, len(records) - last)
     rows: list[StoryRow] = []
     for number in range(first, len(records)):
-        start = records.span(event_of(records[number])).start
+        start = records.span(rec.event_of(records[number])).start
         rows.append(record_row(world, names, number, number - start + 1))
     return rows
 
@@ -139,7 +130,7 @@ def event_row(world: World, names: Names, event: int) -> EventRow:
 def _is_quiet(world: World, row: StoryRow) -> bool:
     """True for records that need no sentence; a successful call is shown by its effects."""
     if row.kind is Kind.CALLED:
-        return not errno_of(world.trace.records[row.number])
+        return not rec.errno_of(world.trace.records[row.number])
     return row.kind in QUIET
 
 
@@ -151,7 +142,7 @@ def _shortened(world: World, rows: list[StoryRow], row: StoryRow) -> StoryRow:
         return replace(row, sentence=row.sentence + record_text.duplicate(records))
     if not met or row.kind not in (Kind.PACKET_DROPPED, Kind.REQUEST_REFUSED):
         return row
-    reason = fmt.reason(reason_of(world.trace.records[row.number]))
+    reason = fmt.reason(rec.reason_of(world.trace.records[row.number]))
     return replace(row, sentence=KINDS[row.kind].sentence.format(a="it", b=reason))
 
 
@@ -174,7 +165,7 @@ def opening_rows(
         elif len(found) == most:
             break
         elif ran is not None:
-            at_ns = at_ns_of(world.trace.records[world.trace.records.span(event).start])
+            at_ns = rec.at_ns_of(world.trace.records[world.trace.records.span(event).start])
             found.append(RepeatRow(event, event, at_ns, Counter([ran])))
         else:
             found.append(event_row(world, names, event))
@@ -186,11 +177,11 @@ def _ran_in_vain(world: World, names: Names, event: int) -> tuple[str, int, str]
     records = world.trace.records
     span = records.span(event)
     here = records[span.start : span.stop]
-    ran = [record for record in here if kind_of(record) is Kind.PROGRAM_RAN]
-    others = [record for record in here if kind_of(record) is not Kind.PROGRAM_RAN]
-    if len(ran) != 1 or any(kind_of(r) is not Kind.CALLED or errno_of(r) for r in others):
+    ran = [record for record in here if rec.kind_of(record) is Kind.PROGRAM_RAN]
+    others = [record for record in here if rec.kind_of(record) is not Kind.PROGRAM_RAN]
+    if len(ran) != 1 or any(rec.kind_of(r) is not Kind.CALLED or rec.errno_of(r) for r in others):
         return None
-    return record_text.subject(names, ran[0]), line_number_of(ran[0]), line_of(ran[0])
+    return record_text.subject(names, ran[0]), rec.line_number_of(ran[0]), rec.line_of(ran[0])
 
 
 def _count_text(rows: list[StoryRow]) -> str:
