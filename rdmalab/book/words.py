@@ -1,4 +1,4 @@
-"""Links: from a word to its article, from the name of a lesson to its page.
+"""Links to articles and lessons; commands and questions in colour, with such links.
 
 An article has one address, `guide/terms.html#concept-psn`, wherever it is linked from.
 """

@@ -1,4 +1,4 @@
-"""The pydantic model of the instructor's part of a lab, which no student sees."""
+"""The pydantic models of a submission, of a lab's solutions, of the instructor's part of it."""
 
 from collections.abc import Collection
 from typing import Annotated, Literal

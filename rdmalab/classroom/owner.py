@@ -1,9 +1,12 @@
-"""Owner of a file: by the roster, the folder or the name of the file, never by its text.
+"""Roster of a class, and the owner of a file: by roster, folder or name, never by its text.
 
 In a download of a learning platform the platform names the student, in the name of the folder or
 in the beginning of the name of the file; what follows there was chosen by the student and is not
 asked. Elsewhere the folders and the name of the file are asked, the outermost first; without a
 roster only the outermost.
+
+The columns of a table are found by its header. A student has one id, and other words by which a
+file or a folder may name the same student: name, email address, number in a download.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What varies in a lab: its pydantic model (by student, by world), and the draw for a student."""
+"""The pydantic model of parameters of a lab (by student, by world), and their draw."""
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256

@@ -1,4 +1,8 @@
-"""Submissions: read from a file or a word, and written; results in them are not read."""
+"""Submissions: read from a file or a word, and written; which lines of a work they have.
+
+What was undone by `back` or `goto` is on another branch, and is not handed in. A run in which the
+branch was left is handed in up to that moment.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The command export."""
+"""The command export; a scenario as a program, its notes as comments."""
 
 import sys
 

@@ -1,4 +1,9 @@
-"""Checks whether this terminal and this installation are fit for rdmalab."""
+"""Checks whether this terminal and this installation are fit for rdmalab.
+
+Ask the terminal what it is and what it does: it answers on standard input. Everything is asked at
+once and ends with a question that every terminal answers, so that a terminal that knows only some
+of the questions costs no waiting.
+"""
 
 import json
 import os

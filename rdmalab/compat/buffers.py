@@ -2,6 +2,10 @@
 
 Addresses in the lab are the same in every run, those of this process are not; whatever a program
 hands over is translated here, and nowhere else.
+
+Bytes of this process by their address, read and written without a segmentation fault. A program may
+unmap memory that it has registered. The kernel copies here, not the processor, and refuses what is
+not mapped: on Linux process_vm_readv, elsewhere write() into a pipe.
 """
 
 import ctypes

@@ -1,4 +1,8 @@
-"""Typed arguments from values, and records: keys find their fields, a missing one is named."""
+"""Keys of a command or a record, and arguments from values: a missing key is named.
+
+An inner name that is taken already is written dotted (`ah_attr.port_num`); dotted is always right,
+and a step in the middle may be left out.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

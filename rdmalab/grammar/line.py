@@ -1,4 +1,9 @@
-"""A line → Invocations: `verb object key=value …`; `;` or a new line between two commands."""
+"""A line → Invocations: `verb object key=value …`; `;` or a new line between two commands.
+
+A call of C that was pasted, as a line of the lab: what its arguments tell, and else an example.
+`ibv_poll_cq(A_cq0, 16, wc)` is `poll_cq A.cq0 num_entries=16`. What stands in a structure is not in
+the call: of `attr` the mask names the fields, of a work request nothing.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""One item of work: limits of CPU time, memory, wall clock, events, lines; its outcome; a pool."""
+"""One item of work: its limits (CPU time, memory, wall clock, events, lines) and its outcome."""
 
 import math
 from collections.abc import Callable, Generator, Iterable

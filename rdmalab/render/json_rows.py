@@ -1,4 +1,4 @@
-"""Rows as JSON: the name of their class, and a JSON Schema made from their fields."""
+"""Rows as JSON, with a JSON Schema made from their fields; rows of one class as a grid."""
 
 import dataclasses
 import enum

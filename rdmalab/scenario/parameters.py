@@ -1,4 +1,4 @@
-"""Parameters of a scenario: `${name}` in a text of the file, replaced after YAML is read.
+"""Parameters of a scenario, `${name}` in a text of the file; the file with their values.
 
 Each scalar is substituted on its own, so a value cannot add a key or a list. A substituted scalar
 keeps what the file has, so line and column of an error are those of the file.

@@ -2,6 +2,10 @@
 
 A row holds what cannot be computed: the five low bits, the operation, the extended headers of RC,
 and the services that have it. Labels, flags and the headers of other services are derived.
+
+Names of packets and AETH syndromes on the screen, in filters and in expressions. The screen shows
+an ACKNOWLEDGE by its syndrome: ACK, RNR_NAK, NAK_SEQUENCE, … These names are used beside the labels
+of the opcodes.
 """
 
 from collections.abc import Collection, Iterable, Iterator

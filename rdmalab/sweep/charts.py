@@ -1,4 +1,7 @@
-"""A plot as SVG, and as text: braille, two by four dots in a cell, or ASCII, a sign a line."""
+"""A plot as SVG, and as text: braille, two by four dots in a cell, or ASCII, a sign a line.
+
+Lines differ in dash as well as in colour. Each point has a tooltip.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

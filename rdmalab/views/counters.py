@@ -1,4 +1,10 @@
-"""Counters of a node, derived from the trace; named as in Soft-RoCE's hw_counters."""
+"""Counters of a node, derived from the trace; named as in Soft-RoCE's hw_counters.
+
+Running totals over the whole trace, continued from the last record already read. A breakpoint
+evaluates its condition after every event: reading the whole trace each time would be quadratic.
+Everything kept here can be computed again. After a jump back in time, the totals of an earlier
+moment are continued.
+"""
 
 import dataclasses
 from collections.abc import Callable, Hashable

@@ -1,4 +1,4 @@
-"""Devices, ports and the cable between them."""
+"""Devices, ports and the cable between them; address handles, where datagrams go."""
 
 from dataclasses import dataclass
 from typing import Annotated

@@ -1,4 +1,12 @@
-"""Answers: paths such as `A.qp0.sq.used`, and calls such as `wire.count(…)`, by walking rows."""
+"""Answers: paths such as `A.qp0.sq.used`, and calls such as `wire.count(…)`, by walking rows.
+
+Whether the last event may have changed the value of an expression. A condition is asked after each
+event, and most events are packets that do not concern it. After an event of one node (a packet
+arrives or leaves, a timer fires, a thread posts or polls) only objects of that node can have
+changed, and a field that UNMOVED lists only if the event left another record than the kinds there.
+Whatever is not known here is asked again: after a command or a fault everything, of a node without
+such an entry every field.
+"""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass

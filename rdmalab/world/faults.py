@@ -1,4 +1,4 @@
-"""Faults, one class per fault: of the cable, or of an object at a time or a packet."""
+"""Faults, one class each: of the cable, or of an object at a time or a packet; random draws."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

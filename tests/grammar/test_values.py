@@ -179,7 +179,7 @@ def test_a_name_knows_its_place() -> None:
     assert literal("  A.mr0[0:4]", MR, offset=10).place == Span(12, 22)
 
 
-MTUS_enum_words = EnumKind(MTU, tuple((str(m.octets), int(m)) for m in MTU))
+MTU_KIND = EnumKind(MTU, tuple((str(m.octets), int(m)) for m in MTU))
 
 
 @pytest.mark.parametrize(
@@ -257,18 +257,16 @@ def test_refused_words_are_named_by_the_field(line: str, message: str) -> None:
 
 
 def test_a_further_spelling_wins_over_the_number() -> None:
-    assert (
-        value_of("1024", MTUS_enum_words) == value_of("IBV_MTU_1024", MTUS_enum_words) == MTU.B1024
-    )
-    assert value_of("B1024", MTUS_enum_words) == MTU.B1024
-    assert value_of("1025", MTUS_enum_words) is None
-    assert legal_words(MTUS_enum_words) == ["256", "512", "1024", "2048", "4096"]
-    assert word_for(MTU.B1024, MTUS_enum_words) == "1024"
+    assert value_of("1024", MTU_KIND) == value_of("IBV_MTU_1024", MTU_KIND) == MTU.B1024
+    assert value_of("B1024", MTU_KIND) == MTU.B1024
+    assert value_of("1025", MTU_KIND) is None
+    assert legal_words(MTU_KIND) == ["256", "512", "1024", "2048", "4096"]
+    assert word_for(MTU.B1024, MTU_KIND) == "1024"
 
 
 def test_a_number_that_looks_like_a_spelling_is_written_in_hex() -> None:
-    assert word_for(1024, MTUS_enum_words) == "0x400"
-    assert word_for(7, MTUS_enum_words) == "7"
+    assert word_for(1024, MTU_KIND) == "0x400"
+    assert word_for(7, MTU_KIND) == "7"
 
 
 def test_flags_are_written_by_name_and_what_is_left_as_a_number() -> None:

@@ -351,18 +351,18 @@ def _is_alive(number: int) -> bool:
         return False
 
 
-LOOP_visitors = {"127.0.0.1:8000", "localhost:8000", "[::1]:8000"}
+LOOP_HOSTS = {"127.0.0.1:8000", "localhost:8000", "[::1]:8000"}
 
 
 @pytest.mark.parametrize(
     ("listens_at", "port", "names", "hosts"),
     [
-        ("127.0.0.1", 8000, (), LOOP_visitors),
-        ("localhost", 8000, (), LOOP_visitors),
-        ("::1", 8000, (), LOOP_visitors),
+        ("127.0.0.1", 8000, (), LOOP_HOSTS),
+        ("localhost", 8000, (), LOOP_HOSTS),
+        ("::1", 8000, (), LOOP_HOSTS),
         ("192.0.2.7", 8000, (), {"192.0.2.7:8000"}),
         ("192.0.2.7", 80, (), {"192.0.2.7:80", "192.0.2.7"}),
-        ("0.0.0.0", 8000, ("Lab.Example",), {*LOOP_visitors, "lab.example:8000", "lab.example"}),
+        ("0.0.0.0", 8000, ("Lab.Example",), {*LOOP_HOSTS, "lab.example:8000", "lab.example"}),
         ("2001:db8::1", 8000, (), {"[2001:db8::1]:8000"}),
     ],
 )  # fmt: skip

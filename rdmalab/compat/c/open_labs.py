@@ -1,4 +1,4 @@
-"""Labs that stay open for programs of other terminals: where their sockets are, by name."""
+"""Labs that stay open for programs of other terminals, and programs beside the app."""
 
 import os
 import re
