@@ -20,7 +20,8 @@ from tests.mistakes.kinds import kinds
 from tests.mistakes.playing import Answer, Mistake, all_of, answer_of
 
 NEW_AREAS = (
-    "after_success", "thrown_away", "event_waits", "whose", "refused", "unseen", "support", "roots", "field",
+    "after_success", "thrown_away", "event_waits", "whose", "refused", "unseen", "support", "roots",
+    "field",
 )  # fmt: skip
 
 
