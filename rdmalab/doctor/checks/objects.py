@@ -5,7 +5,7 @@ import re
 from rdmalab.doctor.evidence.components import gone_in
 from rdmalab.doctor.fixes.refused_calls import OF_USE, arguments, call_with, clamped, values_above
 from rdmalab.doctor.kit import *
-from rdmalab.doctor.moments.unreported import cq_of
+from rdmalab.doctor.moments.unreported import created_with
 from rdmalab.hca.attributes import Capacity
 from rdmalab.hca.memory import PAGE, READ_ONLY, Buffer
 from rdmalab.hca.mr import pages_bytes
@@ -254,7 +254,7 @@ def destroyed_with_work(case: Case, work: Send | Receive) -> Finding:
 
 def _waiter(case: Case, event: int) -> str:
     """The other thread that waits for a receive of a destroyed queue pair; empty if none."""
-    cq = cq_of(case.session, case.log, case.subject.thing, "recv_cq")
+    cq = created_with(case.session, case.log, case.subject.thing, "recv_cq")
     waiting = [case.name(Noun.PROGRAM, p.node, p.number) for p in programs_of(case.world)
                if p.state not in thread_waits.OVER and cq in ThreadWait(case, p).cqs]  # fmt: skip
     return next((name for name in waiting if name != case.log.who(event)), "")

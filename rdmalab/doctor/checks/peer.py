@@ -2,7 +2,9 @@
 
 from rdmalab.doctor.evidence.work_of_queues import failed_before_flush
 from rdmalab.doctor.kit import *
+from rdmalab.doctor.moments.unreported import created_with
 from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.qp import SharedReceiveQueue
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.states import MigState
 from rdmalab.wire.packet import gid_text
@@ -111,8 +113,11 @@ def _peer_destroyed_cure(
         return Fix(program=_PROGRAM)
     wr, pd = unanswered.wqe.wr, case.names.find(str(invocation.arguments.get("pd")))
     lines = [invocation.line, *commands.join(case, qp, name)]
-    if commands.needs_receive(wr) and pd is not None:
-        lines += commands.receive_at(case, name, pd, unanswered.wqe.length, wr.wr_id)
+    srq = created_with(case.session, case.log, thing, "srq")
+    shared = case.world.find(srq, SharedReceiveQueue) if srq is not None else None
+    if commands.needs_receive(wr) and pd is not None and not (shared and shared.wqes):
+        queue = case.names.of(srq) if srq is not None else name
+        lines += commands.receive_at(case, queue, pd, unanswered.wqe.length, wr.wr_id)
     return Fix([*lines, commands.post_send(case, qp, wr)])
 
 

@@ -55,6 +55,7 @@ def _of_no_queue_pair(case: Case, cq: CompletionQueue) -> Finding:
     node, name = case.hca, case.names.of(case.subject.thing)
     gone = any(noun_of(r) == Noun.QP for r in case.log.of(Kind.DESTROYED, case.node))
     users = any(cq.number in (qp.send_cq, qp.recv_cq) for qp in node.qps.items.values())
+    users = users or any(cq.number == srq.cq for srq in node.srqs.items.values())
     polled = any(call.thing == (cq.node, cq.number) for call in case.log.calls("poll_cq"))
     if cq.cqes or users or gone or not polled:
         return NA
@@ -152,7 +153,7 @@ def _polls_too_often(case: Case, waits: ThreadWait) -> bool:
     """Whether a thread polls for one more completion than it can get: no work is left, and no
     thread is to post more.
     """
-    left = waits.outstanding or waits.providers or 0 in waits.program.loops
+    left = waits.outstanding or waits.shared or waits.providers or 0 in waits.program.loops
     silent = waits.silent or any(done_unsignaled(case.log, qp) for qp in waits.feeding)
     sleeps = waits.program.wants is not None or thread_waits.event_waiter(case) is not None
     other = waits.unposted or waits.refuted or conditions.unmet(waits)

@@ -112,6 +112,8 @@ def report_of_now(
             own = any(cause.subject == examination.subject and not cause.check.row.fallback
                       for cause in report.causes)  # fmt: skip
             report.outcome = diagnose.spoiled(found_now, examination.subject) if own else found_now
+        if report.outcome.good:
+            report.waits = [wait for wait in report.waits if wait.check.slug != TOO_EARLY]
         report.remedy = _remedy(session, log, examination, found)
     if examination.report.outcome.kind is Status.LATE:
         report.waits = _waited_for(session, log, examination.subject)

@@ -17,6 +17,7 @@ from rdmalab.doctor.evidence.work_of_queues import (
     first_failed,
     has_work_for,
     newest_work,
+    oldest,
     subject_of_cqe,
     undone,
     unmet,
@@ -25,12 +26,18 @@ from rdmalab.doctor.facts.bring_up import stopped
 from rdmalab.doctor.facts.memory_waits import failed_writes
 from rdmalab.doctor.facts.qp_error_cause import ErrorCause, posted_in_error, qp_error_cause
 from rdmalab.doctor.facts.thread_waits import ThreadWait, looked_at, thread_wait, waiting_on
-from rdmalab.doctor.facts.undelivered import for_bytes, undelivered_sends, waiting_qps
+from rdmalab.doctor.facts.undelivered import (
+    for_bytes,
+    for_destroyed_users,
+    undelivered_sends,
+    waiting_qps,
+)
 from rdmalab.doctor.facts.vain_swaps import vain_swap
 from rdmalab.doctor.fixes.refused_calls import OF_STATES
-from rdmalab.doctor.moments.unreported import cq_of, done_unsignaled, elsewhere
+from rdmalab.doctor.moments.unreported import created_with, done_unsignaled, elsewhere
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.objects import MemoryRegion
+from rdmalab.hca.qp import SharedReceiveQueue
 from rdmalab.spec import records as rec
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind
@@ -103,7 +110,9 @@ def _receive(case: Case) -> list[Subject]:
 def _missed(case: Case) -> list[Subject]:
     """Of a receive that waits: messages that went astray, or find no receive elsewhere."""
     receive, peer = case.receive, case.peer
-    starving = _starving(case) if receive is not None and receive.shared else []
+    starving = []
+    if receive is not None and receive.shared:
+        starving = _starving(case) + for_destroyed_users(case, case.subject.thing)
     missed = [subject for one in waiting_qps(case) for subject in undelivered_sends(case, one)]
     found = [subject for one in waiting_qps(case) for subject in _unsaid(case, one)]
     return starving + missed + _of_peer(case, peer) + found
@@ -203,6 +212,7 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
         own = its is not None and case.log.asked(its.posted)[1] == waits.name
         found += [work] if own or not waits.qps else []
     found += waits.silent + waits.refuted
+    found += [each for srq in waits.shared for each in oldest(srq)]
     piece = watched(case.session, waits.program.line.question)
     looked = bytes_at(case.session, case.node, piece) if piece is not None else None
     found += failed_writes(case, piece) + ([looked] if looked is not None else [])
@@ -253,8 +263,10 @@ def _dropped(case: Case, cq: Thing) -> list[Subject]:
     taken = set(map(rec.object_of, log.of(Kind.QUEUE_DISCARDED, cq.node) + gone))
     found: list[Subject] = []
     for qp in (Thing(Noun.QP, cq.node, number) for number in sorted(taken)):
-        if cq in (cq_of(case.session, log, qp, queue) for queue in ("send_cq", "recv_cq")):
+        if cq in (created_with(case.session, log, qp, queue) for queue in ("send_cq", "recv_cq")):
             found += newest_work(log, qp)
+            srq = created_with(case.session, log, qp, "srq")
+            found += oldest(case.world.find(srq, SharedReceiveQueue)) if srq is not None else []
     return found
 
 

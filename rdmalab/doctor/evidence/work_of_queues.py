@@ -62,6 +62,11 @@ def unmet(qp: QueuePair) -> list[Subject]:
     return [Subject.of_receive(thing, wqe) for wqe in list(qp.source.wqes)[:1]]
 
 
+def oldest(srq: SharedReceiveQueue) -> list[Subject]:
+    """The oldest receive of a shared queue that no message has taken."""
+    return [Subject.of_receive(srq.thing, wqe) for wqe in list(srq.wqes)[:1]]
+
+
 def latest(session: Session, log: Log, node: str = "") -> list[Subject]:
     """The newest work of each queue pair, and the completion queues."""
     found: list[Subject] = []

@@ -18,6 +18,7 @@ from rdmalab.doctor.moments.future import goes_on
 from rdmalab.grammar.program import Line
 from rdmalab.grammar.trees import render
 from rdmalab.hca import channels
+from rdmalab.hca.qp import SharedReceiveQueue
 from rdmalab.hca.wr import Cqe
 from rdmalab.spec import records as rec
 from rdmalab.spec.completions import Arm
@@ -117,6 +118,13 @@ class ThreadWait:
     def outstanding(self) -> list[QueuePair]:
         """Those of them with a send or a receive that is to complete on one of these queues."""
         return [qp for qp in self.feeding if has_work_for(qp, self.cqs)]
+
+    @property
+    def shared(self) -> list[SharedReceiveQueue]:
+        """The shared receive queues with receives that complete on one of these queues: XRC."""
+        srqs = (srq for hca in self.case.world.nodes.values() for srq in hca.srqs.items.values())
+        cqs = {cq[1:] for cq in self.cqs}
+        return [srq for srq in srqs if srq.wqes and (srq.node, srq.cq) in cqs]
 
     @cached_property
     def taken(self) -> list[Taken]:

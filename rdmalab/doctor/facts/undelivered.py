@@ -10,6 +10,7 @@ from rdmalab.doctor.evidence.host_reads import watched
 from rdmalab.doctor.evidence.messages import is_request, sender_of, sent_as
 from rdmalab.doctor.facts.receivers import addressee
 from rdmalab.doctor.facts.thread_waits import OVER, ThreadWait, looked_at
+from rdmalab.doctor.moments.unreported import created_with
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.spec import records as rec
 from rdmalab.spec.access import Access
@@ -73,6 +74,20 @@ def users_of(case: Case, srq: Thing) -> list[QueuePair]:
     """The queue pairs that take their receives from a shared queue."""
     qps = case.world.nodes[srq.node].qps.items.values()
     return [qp for qp in qps if qp.srq == srq.number]
+
+
+def for_destroyed_users(case: Case, srq: Thing) -> list[Subject]:
+    """The newest send to a destroyed queue pair that took its receives from a shared queue."""
+    for record in reversed(case.log.of(Kind.PACKET_DROPPED, srq.node)):
+        if not is_request(rec.packet_of(record)) or rec.reason_of(record) != "wrong-qpn":
+            continue
+        packet = rec.roce_packet_of(record)
+        qp = Thing(Noun.QP, srq.node, packet.dest_qp)
+        named = packet.xrceth is not None and packet.xrceth.srqn == srq.number
+        if named or created_with(case.session, case.log, qp, "srq") == srq:
+            sent = sent_as(case.log, record)
+            return [Subject.of_send(*sent)] if sent is not None else []
+    return []
 
 
 # --------------------------------------------------------------------------- bytes

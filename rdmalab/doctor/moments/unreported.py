@@ -61,7 +61,7 @@ def lost_receives(
         lost = [subject for subject in spared if _is_lost(session, log, subject)]
         if not lost:
             continue
-        cq = cq_of(session, log, thing, "recv_cq")
+        cq = created_with(session, log, thing, "recv_cq")
         missed = not begun or _polled_in_vain(log, cq, events[0])
         if (thing in reachable and not missed) if spare else missed:
             yield lost[-1]
@@ -80,11 +80,11 @@ def _is_lost(session: Session, log: Log, subject: Subject) -> bool:
     return gone and work.ending is None
 
 
-def cq_of(session: Session, log: Log, qp: Thing, queue: str) -> Thing | None:
-    """The CQ that the call which made a queue pair named as `queue`; None if it is not kept."""
+def created_with(session: Session, log: Log, qp: Thing, key: str) -> Thing | None:
+    """The object that the call which made a queue pair named as `key`; None if it is not kept."""
     call, _ = log.asked(log.created(qp))
     attr = call.arguments.get("init_attr") if call is not None else None
-    return session.names.find(str((attr or {}).get(queue)))
+    return session.names.find(str((attr or {}).get(key)))
 
 
 def _polled_in_vain(log: Log, cq: Thing | None, event: int) -> bool:
