@@ -4,7 +4,7 @@ Each step leads from one subject to others to examine as well; the checks decide
 of them has the cause.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Call, Case, CompletionQueue, QueuePair, SendWqe, Sort, Subject
@@ -12,6 +12,7 @@ from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.content import bytes_at
 from rdmalab.doctor.evidence.host_reads import watched
 from rdmalab.doctor.evidence.made_good import Repeats
+from rdmalab.doctor.evidence.ownership import torn_reads
 from rdmalab.doctor.evidence.work_of_queues import (
     failed_before_flush,
     first_failed,
@@ -82,7 +83,16 @@ def _send(case: Case) -> list[Subject]:
         and case.log.about(Kind.QUEUE_DISCARDED, case.peer.thing)
     ):  # fmt: skip
         found += [s for s in newest_work(case.log, case.peer.thing) if s.sort is Sort.RECV]
-    return found if status is WCStatus.SUCCESS else found + _of_peer(case, case.peer)
+    if status is WCStatus.SUCCESS:
+        return found + [each for each in _half_old(case) if each is not None]
+    return found + _of_peer(case, case.peer)
+
+
+def _half_old(case: Case) -> Iterator[Subject | None]:
+    """Bytes that a READ brought half old and half new."""
+    for half in torn_reads(case.log, case.node):
+        if half.read.subject == case.subject:
+            yield bytes_at(case.session, case.node, half.piece)
 
 
 def is_early(case: Case) -> bool:
@@ -172,10 +182,13 @@ def _program(case: Case) -> list[Subject]:
     program = case.program
     if program is None:
         return []
+    calls = [c for c in case.log.refused() if c.program == case.names.of(case.subject.thing)]
+    newest = [c.subject for c in calls[-1:] if c.thing[0] == case.node]
     if program.state is ProgramState.FAILED:
-        calls = [c for c in case.log.refused() if c.program == case.names.of(case.subject.thing)]
-        return [c.subject for c in calls[-1:] if c.thing[0] == case.node]
-    return _awaited(case)
+        return newest
+    waits = thread_wait(case)
+    spins = waits is not None and calls and calls[-1].event >= waits.since()
+    return _awaited(case) + (newest if spins else [])
 
 
 def _awaited(case: Case) -> list[Subject]:

@@ -11,7 +11,7 @@ from rdmalab.grammar.trees import paths
 from rdmalab.hca.completer import waits_without_limit
 from rdmalab.session.history import History, undone_afterwards
 from rdmalab.session.session import Session
-from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of, verb_of
+from rdmalab.spec.records import Kind, Record, errno_of, kind_of, node_of, object_of, verb_of
 from rdmalab.wire.packet import Packet
 from rdmalab.world.event_queue import Door, Entry
 from rdmalab.world.programs import Program, programs_of, running
@@ -166,9 +166,11 @@ def _retries_in_vain(world: World, entry: Entry) -> bool:
 
 
 def changes_nothing(record: Record) -> bool:
-    """Whether a record of a thread says that it has looked, and found nothing new."""
-    kind = kind_of(record)
-    return kind in _IDLE_KINDS and (kind is not Kind.CALLED or verb_of(record) in _ASKING)
+    """Whether a record of a thread says that it has looked, or was refused: nothing is new."""
+    kind, called = kind_of(record), kind_of(record) is Kind.CALLED
+    return kind in _IDLE_KINDS and (
+        not called or verb_of(record) in _ASKING or bool(errno_of(record))
+    )
 
 
 def _repeats(session: Session, component: Component) -> bool:
