@@ -91,8 +91,13 @@ def _rights(names: Names, denial: Denial, opened: KeyTarget, _user: MemoryUser) 
 
 def _range(names: Names, denial: Denial, opened: KeyTarget, _user: MemoryUser) -> str:
     name, start = name_of(names, denial.node, opened), denial.addr - opened.iova
+    begins = f"opens {name}, which begins at {opened.iova:#x}"
+    if opened.iova != opened.addr and 0 <= denial.addr - opened.addr < opened.length:
+        return f"{begins} in requests; {denial.addr:#x} is the address of its bytes in memory"
     if start < 0:
-        return f"opens {name}, which begins at {opened.iova:#x}; address {denial.addr:#x} is below"
+        return f"{begins}; address {denial.addr:#x} is below"
+    if start > opened.length << 8:
+        return f"{begins} and has {opened.length} bytes; address {denial.addr:#x} is far above"
     bytes_ = f"bytes {start}..{start + denial.length}"
     zero = " (length 0 stands for 2^31)" if denial.length == 1 << 31 else ""
     return f"opens bytes 0..{opened.length} of {name}; {bytes_}{zero} were named"

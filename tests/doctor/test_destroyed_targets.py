@@ -41,3 +41,21 @@ def test_completed_work_is_never_called_too_early() -> None:
     report = answer(lab, "why B.srq0.recv_wr[1]")
     assert report.outcome.kind is Status.COMPLETED
     assert not report.waits
+
+
+_AGAIN = (
+    "use rc_pair timeout=7 retry_cnt=2", "destroy_qp B.qp0",
+    "create_qp B.again pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 max_recv_wr=4",
+    "to_rts B.again A.qp0", "post_recv B.again wr_id=3 sg=B.mr0[64:128]",
+    "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:16] flags=SIGNALED", "run",
+)  # fmt: skip
+
+
+@each("question", ["why", "why A.qp0.wr[2]", "why B.again"])
+def test_the_queue_pair_in_the_place_of_the_destroyed_one_is_connected(question: str) -> None:
+    report = answer(played(*_AGAIN), question)
+    assert report.slug == "peer-destroyed"
+    assert "B.again has A.qp0 as its peer since then" in report.text
+    assert report.remedy is not None
+    assert report.remedy.works
+    assert any(line.startswith("to_rts A.qp0 B.again") for line in report.remedy.cure.lines)

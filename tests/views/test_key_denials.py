@@ -7,6 +7,7 @@ from rdmalab.lab import Lab
 from rdmalab.spec.access import Access
 from rdmalab.views import key_denials
 from rdmalab.views.key_denials import Denial
+from tests.each import each
 from tests.labs import lab_of
 from tests.windows import BOUND, lab_with, thing
 
@@ -55,6 +56,19 @@ def test_each_test_names_the_region_and_what_it_lacks() -> None:
     )
     below = text_of(lab, Denied.RANGE, mine.rkey, at=0x1000)
     assert below.endswith(f"opens B.mr0, which begins at {mine.iova:#x}; address 0x1000 is below")
+    above = text_of(lab, Denied.RANGE, mine.rkey, at=1 << 40)
+    assert above.endswith("and has 4096 bytes; address 0x10000000000 is far above")
+
+
+@each("extra", ["hca_va=0x5000 access=REMOTE_WRITE|LOCAL_WRITE", ""])
+def test_the_address_in_memory_of_a_region_with_other_addresses_is_told(extra: str) -> None:
+    zero_based = "reg_mr B.mr9 pd=B.pd0 length=256 access=LOCAL_WRITE|REMOTE_WRITE|ZERO_BASED"
+    lab = lab_with(f"reg_mr_iova B.mr9 pd=B.pd0 length=256 {extra}" if extra else zero_based)
+    (*_, mine) = lab.session.world.nodes["B"].mrs.items.values()
+    assert text_of(lab, Denied.RANGE, mine.rkey, at=mine.addr).endswith(
+        f"which begins at {mine.iova:#x} in requests; {mine.addr:#x} is the address of its bytes "
+        "in memory"
+    )
 
 
 def test_a_key_of_a_window_names_the_window() -> None:

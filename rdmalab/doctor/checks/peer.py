@@ -87,6 +87,10 @@ def peer_destroyed(case: Case, qp: QueuePair, path: Path) -> Finding:
         fact(f"{case.log.who(gone)} destroyed {case.name(Noun.QP, node, number)}", gone),
         fact(f"{case.qp_name(qp)} was connected to {case.name(Noun.QP, node, number)}", set_at),
     ]
+    following = _successor(case, qp, node)
+    if following is not None:
+        text = f"{case.qp_name(following)} has {case.qp_name(qp)} as its peer since then"
+        evidence.append(fact(text, case.log.created(following.thing)))
     unanswered = case.unanswered
     if unanswered is None:
         waits = case.receive is not None and case.receive.on_queue and case.asked
@@ -95,9 +99,18 @@ def peer_destroyed(case: Case, qp: QueuePair, path: Path) -> Finding:
     if not misses:
         return ok("no packet of it went to a destroyed peer")
     evidence.append(fact(f"{node} drops the packets for it", misses[-1].event))
-    return unanswered.finding(
-        *evidence, cure=_peer_destroyed_cure(case, unanswered, qp, (node, number)), since=gone
-    )
+    cure = _peer_destroyed_cure(case, unanswered, qp, (node, number))
+    if following is not None:
+        up = commands.join(case, qp, case.qp_name(following))
+        again = commands.again(case, qp, unanswered.wqe.wr, following)
+        cure = Fix([*(each.replace("connect ", "to_rts ", 1) for each in up), *again])
+    return unanswered.finding(*evidence, cure=cure, since=gone)
+
+
+def _successor(case: Case, qp: QueuePair, node: str) -> QueuePair | None:
+    """The queue pair of the other node that was connected to this one in the place of its peer."""
+    others = case.world.nodes[node].qps.items.values() if node else ()
+    return next((each for each in others if peer_of(case.world, each) is qp), None)
 
 
 _PROGRAM = "agree on the end over another channel, or reconnect, before one end is destroyed"

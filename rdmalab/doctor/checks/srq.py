@@ -170,7 +170,9 @@ def _of_domain(case: Case, peer: QueuePair, wqe: SendWqe) -> str:
     """Whose the number is: of an SRQ in another domain, or of none."""
     srq = case.world.nodes[peer.node].srqs.items.get(wqe.wr.remote_srqn)
     if srq is None or not srq.xrcd:
-        return "its domain has no such SRQ"
+        gone = case.log.destroyed(thing := Thing(Noun.SRQ, peer.node, wqe.wr.remote_srqn))
+        of = f"that was {case.names.of(thing)}, which {case.log.who(gone)} destroyed in "
+        return f"{of}{fmt.ev(gone)}" if gone is not None else "its domain has no such SRQ"
     theirs, ours = (case.name(Noun.XRCD, peer.node, number) for number in (srq.xrcd, peer.xrcd))
     return f"that is {case.names.of(srq.thing)} of {theirs}, and {case.qp_name(peer)} is in {ours}"
 

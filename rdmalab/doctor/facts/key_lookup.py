@@ -144,6 +144,8 @@ def invalidated(case: Case, node: str, key: int) -> InvalidWindow | None:
         return InvalidWindow(thing, rec.event_of(record), rec.reason_of(record))
     if not bound or case.log.destroyed(thing) is not None:
         return None
+    if voided and rec.event_of(voided[-1]) > rec.event_of(bound[-1]):
+        return None  # it is not bound
     why = f"its bind made it {rec.bound_rkey_of(bound[-1]):#x}"
     return InvalidWindow(thing, rec.event_of(bound[-1]), why)
 
@@ -156,7 +158,9 @@ def _of_window(case: Case, node: str, key: int) -> str:
     name, gone = case.names.of(thing), case.log.destroyed(thing)
     if gone is not None:
         return f"is of {name}, which was deallocated in {fmt.ev(gone)}"
-    return f"is of {name}, which is not bound: a bind makes a key valid"
+    voided = [f" ({rec.reason_of(record)} in {fmt.ev(rec.event_of(record))})"
+              for record in case.log.about(Kind.WINDOW_INVALIDATED, thing)]  # fmt: skip
+    return f"is of {name}, which is not bound{''.join(voided[-1:])}: a bind makes a key valid"
 
 
 def lost(case: Case, hca: Hca, wr: SendWR | RecvWR) -> list[tuple[int, Gone]]:

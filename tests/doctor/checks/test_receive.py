@@ -361,6 +361,12 @@ def test_without_any_shared_queue_only_the_program_can_help() -> None:
     assert "make an XRC SRQ" in remedy.cure.program
 
 
+def test_the_number_of_a_destroyed_shared_queue_is_that_of_its_name() -> None:
+    late = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] remote_srqn=B.srq0 flags=SIGNALED"
+    lab = lab_of("destroy_srq B.srq0", late, "run", pair="use xrc_pair")
+    assert "that was B.srq0, which a call destroyed in ev" in evidence(lab, _WR, "xrc-srqn")
+
+
 def test_an_empty_queue_gets_a_receive_with_the_message() -> None:
     wrong = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] remote_srqn=9 flags=SIGNALED"
     lab = lab_of(wrong, "run", pair="use xrc_pair")

@@ -85,3 +85,15 @@ def test_a_rereg_mr_that_took_the_access_is_evidence() -> None:
     (found,) = (each for each in cause.finding.evidence if "rereg_mr" in each.text)
     (call,) = Log(lab.session).of(Kind.REREGISTERED, "B")
     assert found.event == event_of(call)
+
+
+def test_a_bind_without_a_range_leaves_a_window_without_a_key() -> None:
+    bind = "bind_mw B.qp0 B.mw0 {} bind_access=REMOTE_READ flags=SIGNALED"
+    lab = pair(
+        "reg_mr B.mr1 pd=B.pd0 length=512 access=LOCAL_WRITE|REMOTE_READ|MW_BIND",
+        "alloc_mw B.mw0 pd=B.pd0 type=TYPE_1", bind.format("bind=B.mr1[0:256]"), "run",
+        bind.format(""), "run",
+        "post_send A.qp0 wr_id=7 opcode=RDMA_READ sg=A.mr0[0:16] remote_addr=B.mr1[0] rkey=B.mw0",
+    )  # fmt: skip
+    text = why(lab.session, "A.qp0.wr[7]").text
+    assert "is of B.mw0, which is not bound (unbound in ev" in text
