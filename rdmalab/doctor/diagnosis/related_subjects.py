@@ -40,6 +40,7 @@ from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.qp import SharedReceiveQueue
 from rdmalab.spec import records as rec
+from rdmalab.spec.opcodes import Op
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
@@ -73,6 +74,8 @@ def _send(case: Case) -> list[Subject]:
         if error_cause is not None and in_sqe and posted_in_error(case, error_cause):
             return []  # out of SQE one call leads: that it was not made is the cause
         found += _of_error_cause(error_cause) + failed_before_flush(case.log, qp.thing)
+    if send.on_queue and send.wqe is not None and send.wqe.op is Op.COMPARE_SWAP:
+        found += _repeaters(case)
     if send.on_queue and (ahead := undone(qp)) and ahead[0].serial < case.subject.serial:
         found += ahead  # it waits in line after another, even if it was sent already
     status = send.ending.status if send.ending is not None else None
@@ -86,6 +89,13 @@ def _send(case: Case) -> list[Subject]:
     if status is WCStatus.SUCCESS:
         return found + [each for each in _half_old(case) if each is not None]
     return found + _of_peer(case, case.peer)
+
+
+def _repeaters(case: Case) -> list[Subject]:
+    """The threads that repeat a compare-and-swap of this queue pair without end, in vain."""
+    swaps = ((each, vain_swap(case, each)) for each in programs_of(case.world))
+    own = (each for each, swap in swaps if swap is not None and swap.qp == case.subject.thing)
+    return [Subject(Sort.PROGRAM, each.thing) for each in own]
 
 
 def _half_old(case: Case) -> Iterator[Subject | None]:
