@@ -7,7 +7,7 @@ of them has the cause.
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Call, Case, CompletionQueue, QueuePair, SendWqe, Sort, Subject
+from rdmalab.doctor.case import Call, Case, CompletionQueue, QueuePair, Send, SendWqe, Sort, Subject
 from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.content import bytes_at
 from rdmalab.doctor.evidence.host_reads import watched
@@ -74,8 +74,7 @@ def _send(case: Case) -> list[Subject]:
         if error_cause is not None and in_sqe and posted_in_error(case, error_cause):
             return []  # out of SQE one call leads: that it was not made is the cause
         found += _of_error_cause(error_cause) + failed_before_flush(case.log, qp.thing)
-    if send.on_queue and send.wqe is not None and send.wqe.op is Op.COMPARE_SWAP:
-        found += _repeaters(case)
+    found += _repeaters(case, send)
     if send.on_queue and (ahead := undone(qp)) and ahead[0].serial < case.subject.serial:
         found += ahead  # it waits in line after another, even if it was sent already
     status = send.ending.status if send.ending is not None else None
@@ -91,8 +90,10 @@ def _send(case: Case) -> list[Subject]:
     return found + _of_peer(case, case.peer)
 
 
-def _repeaters(case: Case) -> list[Subject]:
-    """The threads that repeat a compare-and-swap of this queue pair without end, in vain."""
+def _repeaters(case: Case, send: Send) -> list[Subject]:
+    """Of a compare-and-swap under way the threads that repeat it without end, in vain."""
+    if not send.on_queue or send.wqe is None or send.wqe.op is not Op.COMPARE_SWAP:
+        return []
     swaps = ((each, vain_swap(case, each)) for each in programs_of(case.world))
     own = (each for each, swap in swaps if swap is not None and swap.qp == case.subject.thing)
     return [Subject(Sort.PROGRAM, each.thing) for each in own]

@@ -19,10 +19,11 @@ from rdmalab.hca.wr import SendWqe, SendWR
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import Service
+from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.wire.packet import Packet
-from rdmalab.world.programs import Program
+from rdmalab.world.programs import Program, programs_of
 from rdmalab.world.relations import exists, peer_thing
 
 
@@ -340,7 +341,20 @@ def unsteered(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
             yield Subject.of_receive(thing, oldest)
 
 
+def unposted(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """The first request of an open region whose queue pair was destroyed, or whose thread ended."""
+    over = {session.names.of(each.thing) for each in programs_of(session.world)
+            if each.state is ProgramState.DONE}  # fmt: skip
+    for place in dict.fromkeys(map(rec.place_of, log.of(Kind.REGION_OPENED))):
+        thing = Thing(Noun.QP, *place)
+        batch = posting_calls.latest_batch(log, Subject(Sort.QP, thing)) if wanted(thing) else None
+        gone = log.destroyed(thing) is not None
+        if batch is not None and (gone or log.asked(batch.opened)[1] in over):
+            yield Subject(Sort.SEND, thing, wr_id=batch.built[0].wr.wr_id)
+
+
 LOOKS: tuple[Callable[[Session, Log, Wanted], Iterator[Subject]], ...] = (
     queue_pairs_in_err, lost_messages, polled_without_result, spoiled, swallowed, unsteered,
+    unposted,
 )  # fmt: skip
 """Functions that yield such failures, each of the things that are wanted."""

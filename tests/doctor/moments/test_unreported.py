@@ -271,3 +271,21 @@ def test_beyond_device_after_all_objects_were_destroyed() -> None:
         report = why(lab, question)
         assert report.slug == "beyond-device"
         assert "64 PDs of A exist" in report.text
+
+
+# --------------------------------------------------------------------------- open regions
+_BUILT = ("wr_start A.qx0", "wr_rdma_write A.qx0 wr_id=9 remote=B.mr0[0] wr_flags=SIGNALED",
+          "wr_set_sge A.qx0 sg=A.mr0[0:64]")  # fmt: skip
+_EX = (
+    "create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=RDMA_WRITE",
+    "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0", "connect A.qx0 B.qp1",
+)  # fmt: skip
+
+
+def test_a_region_that_its_thread_or_a_destroy_left_open_is_trouble() -> None:
+    thread = f"program A.t lines={{{'; '.join(_BUILT)}}}"
+    for lines in ((thread, "run"), (*_BUILT, "destroy_qp A.qx0")):
+        report = why(played(_PAIR, *_EX, *lines))
+        assert (report.slug, report.is_trouble) == ("region-not-completed", True)
+    for more in ((), ("wr_abort A.qx0", "destroy_qp A.qx0"), ("wr_complete A.qx0", "run")):
+        assert not why(played(_PAIR, *_EX, *_BUILT, *more)).is_trouble
