@@ -289,3 +289,24 @@ def test_a_region_that_its_thread_or_a_destroy_left_open_is_trouble() -> None:
         assert (report.slug, report.is_trouble) == ("region-not-completed", True)
     for more in ((), ("wr_abort A.qx0", "destroy_qp A.qx0"), ("wr_complete A.qx0", "run")):
         assert not why(played(_PAIR, *_EX, *_BUILT, *more)).is_trouble
+
+
+# --------------------------------------------------------------------------- unsignaled and lost
+_DATAGRAM = "post_send A.qp0 opcode=SEND sg=A.mr0[0:8] ah=A.ah0 remote_qpn=B.qp0 remote_qkey=0x1"
+_UC_WRITE = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0]"
+
+
+@pytest.mark.parametrize("question", ["", "A.qp0.wr[0]"])
+@pytest.mark.parametrize(
+    ("lines", "slug"),
+    [
+        (("use uc_pair", "fault drop A->B count=1", _UC_WRITE), "uc-loss"),
+        (("use ud_pair", _DATAGRAM), "ud-qkey"),
+    ],
+)
+def test_what_lost_an_unsignaled_message_comes_before_the_flag(
+    lines: tuple[str, ...], slug: str, question: str
+) -> None:
+    report = why(played(*lines, "run"), question)
+    assert (report.slug, report.is_trouble) == (slug, True)
+    assert "unsignaled" in [cause.check.slug for cause in report.warnings]
