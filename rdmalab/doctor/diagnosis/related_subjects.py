@@ -197,9 +197,23 @@ def _program(case: Case) -> list[Subject]:
     newest = [c.subject for c in calls[-1:] if c.thing[0] == case.node]
     if program.state is ProgramState.FAILED:
         return newest
+    if program.state is ProgramState.DONE:
+        return _unnoticed(case) + _awaited(case)
     waits = thread_wait(case)
     spins = waits is not None and calls and calls[-1].event >= waits.since()
     return _awaited(case) + (newest if spins else [])
+
+
+def _unnoticed(case: Case) -> list[Subject]:
+    """Of a thread that is done the sends that it posted, and that failed with no poll of it."""
+    name, found = case.names.of(case.subject.thing), list[Subject]()
+    for record in case.log.failed_sends[-MOST_POLLS:]:
+        thing = Thing(Noun.QP, *rec.place_of(record))
+        send = Send(case.session, Subject.of_send(thing, rec.send_wqe_of(record)), case.log)
+        flushed = rec.status_of(record) is WCStatus.WR_FLUSH_ERR
+        if not flushed and send.polled is None and case.log.asked(send.posted)[1] == name:
+            found.append(send.subject)
+    return found
 
 
 def _awaited(case: Case) -> list[Subject]:

@@ -61,3 +61,12 @@ def test_a_responder_in_err_names_the_one_reason() -> None:
     for target in ("remote=B.mr0[4090]", "remote=B.mr0[0] rkey=1", "remote_addr=0x10 rkey=1"):
         lab = played("use rc_pair", f"{write} {target}", "run")
         assert why(lab, "B.qp0").slug == why(lab, "A.qp0.wr[7]").slug == "rem-access", target
+
+
+def test_a_thread_that_is_done_is_told_of_its_send_that_failed_unpolled() -> None:
+    bad = "post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[0:16] remote_addr=1 rkey=0x9"
+    poll = {"sleep 20us": ["rem-access"], "poll A.cq0": []}
+    for last, roots in poll.items():
+        lab = played("use rc_pair", f"program A.t lines={{{bad}; {last}}}", "run")
+        named = [cause.check.slug for cause in why(lab, "A.t").warnings]
+        assert [slug for slug in named if slug == "rem-access"] == roots
