@@ -61,7 +61,7 @@ def test_each_test_names_the_region_and_what_it_lacks() -> None:
 
 
 @each("extra", ["hca_va=0x5000 access=REMOTE_WRITE|LOCAL_WRITE", ""])
-def test_the_address_in_memory_of_a_region_with_other_addresses_is_told(extra: str) -> None:
+def test_an_address_in_memory_is_named_where_requests_use_another(extra: str) -> None:
     zero_based = "reg_mr B.mr9 pd=B.pd0 length=256 access=LOCAL_WRITE|REMOTE_WRITE|ZERO_BASED"
     lab = lab_with(f"reg_mr_iova B.mr9 pd=B.pd0 length=256 {extra}" if extra else zero_based)
     (*_, mine) = lab.session.world.nodes["B"].mrs.items.values()

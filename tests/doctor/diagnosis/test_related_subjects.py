@@ -63,7 +63,7 @@ def test_a_responder_in_err_names_the_one_reason() -> None:
         assert why(lab, "B.qp0").slug == why(lab, "A.qp0.wr[7]").slug == "rem-access", target
 
 
-def test_a_thread_that_is_done_is_told_of_its_send_that_failed_unpolled() -> None:
+def test_a_finished_thread_has_a_warning_of_its_failed_unpolled_send() -> None:
     bad = "post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[0:16] remote_addr=1 rkey=0x9"
     poll = {"sleep 20us": ["rem-access"], "poll A.cq0": []}
     for last, roots in poll.items():
