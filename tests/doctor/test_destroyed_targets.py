@@ -59,3 +59,9 @@ def test_the_queue_pair_in_the_place_of_the_destroyed_one_is_connected(question:
     assert report.remedy is not None
     assert report.remedy.works
     assert any(line.startswith("to_rts A.qp0 B.again") for line in report.remedy.cure.lines)
+
+
+@each("question", ["why", "why B.worker", "why A.qp0.wr[5]", "why B.srq0"])
+def test_after_the_shared_queue_is_destroyed_too_the_root_stays(question: str) -> None:
+    gone = ("destroy_qp B.qp1", "destroy_srq B.srq0")
+    assert answer(played(*_lines("srq_pair"), *gone), question).slug == "peer-destroyed"

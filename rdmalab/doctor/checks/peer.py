@@ -127,6 +127,8 @@ def _peer_destroyed_cure(
     wr, pd = unanswered.wqe.wr, case.names.find(str(invocation.arguments.get("pd")))
     lines = [invocation.line, *commands.join(case, qp, name)]
     srq = created_with(case.session, case.log, thing, "srq")
+    if srq is not None and not case.exists(srq):
+        return Fix(program=_PROGRAM)
     shared = case.world.find(srq, SharedReceiveQueue) if srq is not None else None
     if commands.needs_receive(wr) and pd is not None and not (shared and shared.wqes):
         queue = case.names.of(srq) if srq is not None else name

@@ -182,7 +182,8 @@ def condition_false(case: Case, waits: ThreadWait) -> Finding:
     if not (waits.program.state is ProgramState.WAITING or unposted or other):
         return NA
     for thing in case.log.component_of(waits.thing):
-        if thing.noun is Noun.QP and waits_without_limit(case.world.find(thing, QueuePair)):
+        qp = find_qp(case.world, *thing[1:]) if thing.noun is Noun.QP else None
+        if qp is not None and waits_without_limit(qp):
             return ok(f"{case.names.of(thing)} retries a request, and what follows it waits")
     if memory_waits.failed_writes(case, watched(case.session, question)):
         return ok("the request that was to write what it waits for has failed")

@@ -304,7 +304,8 @@ def _dropped(case: Case, cq: Thing) -> list[Subject]:
         if cq in (created_with(case.session, log, qp, queue) for queue in ("send_cq", "recv_cq")):
             found += newest_work(log, qp)
             srq = created_with(case.session, log, qp, "srq")
-            found += oldest(case.world.find(srq, SharedReceiveQueue)) if srq is not None else []
+            if srq is not None and case.exists(srq):
+                found += oldest(case.world.find(srq, SharedReceiveQueue))
     return found
 
 

@@ -7,6 +7,7 @@ from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.facts.memory_waits import Early, early_waits
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
+from tests.doctor.asking import answer, played
 from tests.labs import lab_of
 
 _WRITE = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:1] remote=B.mr0[8]"
@@ -75,3 +76,11 @@ def test_bytes_are_looked_at_where_a_question_names_them() -> None:
     assert looked_at("B.cq0.count == 1") is None
     assert looked_at("B.qp0.wr[1].status == 1") is None
     assert watched(lab.session, None) is None
+
+
+def test_a_wait_for_bytes_has_a_cause_where_the_peer_of_another_connection_is_destroyed() -> None:
+    make = "create_qp {0}.qp9 pd={0}.pd0 qp_type=RC send_cq={0}.cq0 recv_cq={0}.cq0"
+    waits = "program B.rx lines={wait B.mr0[1000] == 7}"
+    lab = played("use rc_pair", make.format("A"), make.format("B"), "connect A.qp9 B.qp9",
+                 "destroy_qp A.qp9", waits, "run 10us")  # fmt: skip
+    assert answer(lab, "why B.rx").slug == "condition-false"
