@@ -10,9 +10,11 @@ from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.source import Source
 
 if TYPE_CHECKING:
+    from rdmalab.scenario.result import StepResult
     from rdmalab.scenario.runner import Runner
     from rdmalab.session.branch import Branch
     from rdmalab.session.history import History
+    from rdmalab.session.lines import Reply
 
 LETTERS = "abcdefghi"
 """Of the answers that a question offers."""
@@ -27,6 +29,7 @@ class Reading(NamedTuple):
     about: what the scenario shows, until its first stop runs. revealed: answers to the question of
     the stop before. before: that stop; None if there is none. stop: the note, question or headline;
     None before the first. after: answers to this question that were reached. reached: steps done.
+    reply: the last one that a step since the stop that ran last has to read; None if none has.
     """
 
     about: str
@@ -35,6 +38,7 @@ class Reading(NamedTuple):
     stop: PlannedStep | None
     after: tuple[str, ...]
     reached: int
+    reply: "Reply | None"
 
 
 def choices(step: PlannedStep) -> Iterator[tuple[str, str]]:
@@ -118,11 +122,17 @@ def reading(runner: "Runner") -> Reading:
     if before is None and not any(step.line for step in steps[stop or reached : reached]):
         about = (runner.scenario.document.about or runner.scenario.title).strip()
     if stop is None:
-        return Reading(about, (), None, None, (), reached)
+        return Reading(about, (), None, None, (), reached, _last_answer(runner.results[:reached]))
     earlier = None if before is None else steps[before]
     revealed = () if before is None else _answers(steps[before:stop])
     after = _answers(steps[stop:ahead])
-    return Reading(about, revealed, earlier, steps[stop], after, reached)
+    since = stop if stop < reached else before or 0
+    reply = _last_answer(runner.results[since:reached])
+    return Reading(about, revealed, earlier, steps[stop], after, reached, reply)
+
+
+def _last_answer(results: Sequence["StepResult"]) -> "Reply | None":
+    return next((each.answer for each in reversed(results) if each.answer is not None), None)
 
 
 def _stop_before(steps: Sequence[PlannedStep], number: int) -> int | None:

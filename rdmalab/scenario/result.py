@@ -26,7 +26,8 @@ class StepResult:
 
     first_record: its first record in the trace; after a jump in time the first one there. error: an
     error in the file. branch: the branch of time on which it ended. tail: the last rows of the
-    ladder before a failure. warnings: deviations between devices and documents.
+    ladder before a failure. warnings: deviations between devices and documents. answer: the last
+    reply with a value to read; None if there is none.
     """
 
     step: PlannedStep
@@ -40,6 +41,7 @@ class StepResult:
     now_ns: int = 0
     tail: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    answer: Reply | None = None
 
     @property
     def ok(self) -> bool:

@@ -297,6 +297,7 @@ class Runner:
                 raise stop_of(self._unready)
             for reply in self._act(step, since):
                 report = reply.value if isinstance(reply.value, Report) else report
+                result.answer = reply if reply.is_answer else result.answer
                 if reply.event is not None:
                     posted = records_of(self.session, reply.event)
                     result.warnings += moment_warnings(self.session, posted)

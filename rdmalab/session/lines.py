@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rdmalab.command import Invocation, NameMisplaced, NotAllowed, NotUnderstood, Refused
+from rdmalab.command import Invocation, NameMisplaced, NotAllowed, NotUnderstood, Refused, Thing
 from rdmalab.grammar.line import parse
 from rdmalab.session.run_control import RunControl
 from rdmalab.session.session import Session
@@ -42,6 +42,12 @@ class Reply:
     @property
     def failed(self) -> bool:
         return self.error is not None or self.refusal is not None or bool(self.bug)
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether a call, `show` or `why` has returned something to read, more than a sentence."""
+        is_told = self.value is None or isinstance(self.value, (RunControl, Script, Thing, str))
+        return not (is_told or self.depth or self.failed)
 
 
 def replies(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rdmalab.classroom.next_line import next_line
@@ -9,6 +10,7 @@ from rdmalab.scenario.reading import last_sentence, open_letters, question, read
 from rdmalab.shell import lab_text
 from rdmalab.shell.lesson import answered, coming_text, following_lesson, judged, read_so_far
 from rdmalab.shell.output_format import NOTE_MARGIN
+from rdmalab.shell.reply_text import say
 from rdmalab.shell.styled_text import Line, fold, paragraphs, plain, shown, text_of
 from rdmalab.tui.content import click, style
 from rdmalab.views import fmt
@@ -89,10 +91,11 @@ def _task_strip(lab: LabSession, width: int) -> list[Line]:
 
 
 # --------------------------------------------------------------------------- the page
-def page(view: WorldView, *, lecture: bool = False) -> tuple[list[Line], int]:
+def page(view: WorldView, *, lecture: int = 0) -> tuple[list[Line], int]:
     """All that there is to read, not folded, and the number of the line where the newest begins.
 
-    lecture: its keys are named, because nothing can be typed.
+    lecture: the columns of one, 0: none. Its keys are named, because nothing can be typed, and what
+    a step has answered is below the note, because there is no prompt.
     """
     if (lab := view.model.exercise) is not None:
         tasks = list(_tasks(lab))
@@ -110,7 +113,16 @@ def page(view: WorldView, *, lecture: bool = False) -> tuple[list[Line], int]:
     is_here = not view.model.is_in_past
     outlook = _lecture_outlook if lecture and walk.ok else _outlook
     end = outlook(walk, is_here=is_here)
-    return [*head, *notes, [], *end], len(head) + newest
+    replied = _replied(view, walk, lecture) if lecture else ()
+    return [*head, *notes, [], *replied, *end], len(head) + newest
+
+
+def _replied(view: WorldView, walk: Runner, width: int) -> Iterator[Line]:
+    """The last answer of the steps that the key has run, below its line."""
+    if (reply := reading(walk).reply) is not None:
+        yield [(_DIM, "> "), ("", shown(reply.text))]
+        yield from say(replace(view.model.conversation.output, width=width), reply)
+        yield []
 
 
 def _outlook(walk: Runner, *, is_here: bool) -> Iterator[Line]:

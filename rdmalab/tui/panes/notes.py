@@ -100,8 +100,9 @@ class NotesPane(VerticalScroll, Pane):
         """Draw what differs; the newest note is seen from its beginning."""
         from rdmalab.tui.guidance import page
 
-        lines, newest = page(self.view, lecture=self.has_class("-lecture"))
-        folded = [fold(line, max(20, self._width), _hang(line)) for line in lines]
+        width = max(20, self._width)
+        lines, newest = page(self.view, lecture=width if self.has_class("-lecture") else 0)
+        folded = [fold(line, width, _hang(line)) for line in lines]
         found = linked(contents(row for rows in folded for row in rows))
         if not found.is_same(self.shown):
             self.shown, self._at = found, -1

@@ -37,6 +37,32 @@ async def test_a_clicker_goes_on_and_back() -> None:
         await it.sees("A>")
 
 
+async def test_a_slide_has_the_answer_of_the_steps_that_have_run() -> None:
+    async with stand((120, 40), path="scenarios/why/flush-only.rdmalab.yaml") as it:
+        await present(it)
+        assert "FAILED" not in it.text
+        await it.press("pagedown")
+        await it.sees(
+            "A batch of four", "> why A.qp0.wr[4]", "FAILED  A.qp0.wr[4] ended with", "The end."
+        )
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=lambda size: "x".join(map(str, size)))
+async def test_an_answer_is_below_the_next_note_as_long_as_that_is_next(
+    size: tuple[int, int],
+) -> None:
+    async with stand(size, path="scenarios/err/remote-access.rdmalab.yaml") as it:
+        await present(it)
+        await it.press("pagedown", "pagedown")
+        await it.sees("an invented key", "> query_qp B.qp0", "qp_state", "ERR")
+        await it.press("pageup")
+        await it.sees("B has no completion to show.")
+        assert "> query_qp" not in it.text
+        await it.press("pagedown", "pagedown")
+        await it.sees("A key without the right")
+        assert "> query_qp" not in it.text
+
+
 LOST = "scenarios/loss/lost-packet.rdmalab.yaml"
 SIZES = [(80, 24), (120, 40), (170, 50), (200, 60)]
 
