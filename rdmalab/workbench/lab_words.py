@@ -76,8 +76,10 @@ class MakeLab(LabRequest):
 def task(session: Session, name: str = "") -> TaskList:
     """Show the tasks of the lab, and which are done; or one task, or the notes of a lesson.
 
-    Your lines are replayed and judged as `rdmalab grade` does it; hidden tasks are judged by the
-    instructor only. A lab is opened with load: load labs/sq-full student=s4711
+    Your lines are replayed and judged as `rdmalab grade` does it: as if 100 ms more had passed, or
+    the time that the lab sets with `settle`. A task can thus be done before you let time move on.
+    Hidden tasks are judged by the instructor only. A lab is opened with load, for example
+    load labs/sq-full student=s4711
 
     Example: task
     Example: task explain

@@ -7,6 +7,7 @@ import pytest
 from rdmalab.shell.lab_text import overview, share, signs
 from rdmalab.shell.styled_text import text_of
 from tests.classroom.labs import plain_lab
+from tests.classroom.labs import text_of as lab_of
 from tests.shell.prompts import Prompt
 
 A_UP = (
@@ -205,3 +206,14 @@ def test_a_question_whose_answers_are_used_up_is_not_the_open_task_any_more(tmp_
     assert "● up" in answer
     assert "a) " not in answer
     assert marks(prompt) == "✗attributes ●up ·hello ?back"
+
+
+def test_a_task_that_is_done_before_time_has_moved_says_so(tmp_path: Path) -> None:
+    (tmp_path / "x.lab.yaml").write_text(
+        lab_of("  - {id: made, points: 1, goal: [B.cq0.count == 1]}\n")
+    )
+    talk = Prompt(f"load {tmp_path / 'x.lab.yaml'} student=anna", width=200)
+    says = "judged as if your lines ended with: run 100ms"
+    assert says not in typed(talk, "post_recv B.qp0 sg=B.mr0[0:64]", "task")
+    assert says in typed(talk, SEND, "task")
+    assert says not in typed(talk, "run", "task")
