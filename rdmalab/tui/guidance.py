@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rdmalab.classroom.lab_session import LabSession
     from rdmalab.classroom.model import Task
     from rdmalab.scenario.runner import Runner
+    from rdmalab.session.lines import Reply
     from rdmalab.tui.world_view import WorldView
 
 _DIM, _VERB, _STRONG = style(Meaning.DIM), style(Meaning.EVENT), "bold"
@@ -104,22 +105,23 @@ def page(view: WorldView, *, lecture: int = 0) -> tuple[list[Line], int]:
     if (walk := view.model.walk) is None:
         tour = "tour shows all in ten minutes, load NAME loads a lesson; F8 goes through it."
         return [[("", "No lesson is loaded.")], [("", tour)]], 0
-    reached, total = reading(walk).reached, len(walk.scenario.steps)
+    found, total = reading(walk), len(walk.scenario.steps)
     head: list[Line] = [
         [(_STRONG, shown(walk.scenario.title))],
-        _bar(reached, total, f"step {reached} of {total}"),
+        _bar(found.reached, total, f"step {found.reached} of {total}"),
     ]
     notes, newest = read_so_far(walk)
     is_here = not view.model.is_in_past
     outlook = _lecture_outlook if lecture and walk.ok else _outlook
     end = outlook(walk, is_here=is_here)
-    replied = _replied(view, walk, lecture) if lecture else ()
-    return [*head, *notes, [], *replied, *end], len(head) + newest
+    replied = _replied(view, found.reply, lecture) if lecture else ()
+    is_title = lecture and found.about  # the slide that introduces the lesson
+    return [*head, *notes, [], *replied, *end], 0 if is_title else len(head) + newest
 
 
-def _replied(view: WorldView, walk: Runner, width: int) -> Iterator[Line]:
+def _replied(view: WorldView, reply: Reply | None, width: int) -> Iterator[Line]:
     """The last answer of the steps that the key has run, below its line."""
-    if (reply := reading(walk).reply) is not None:
+    if reply is not None:
         yield [(_DIM, "> "), ("", shown(reply.text))]
         yield from say(replace(view.model.conversation.output, width=width), reply)
         yield []

@@ -17,7 +17,7 @@ async def present(it: Stand) -> None:
 async def test_wire_and_notes_are_large_and_the_prompt_is_gone(size: tuple[int, int]) -> None:
     async with stand(size, path=LESSON) as it:
         await present(it)
-        await it.sees("Nothing is posted on B.", "PgDn next   PgUp back   Esc leave")
+        await it.sees("A SEND meets an empty", "step ", "PgDn next   PgUp back   Esc leave")
         assert "A>" not in it.text
         wire = it.app.screen.query_one("#wire")
         assert wire.size.width * wire.size.height >= size[0] * size[1] * 0.3
