@@ -68,7 +68,7 @@ class _Loader(yaml.SafeLoader):
 def compose(source: Source) -> Node:
     """The file as a tree; raises FileError if it is not plain YAML."""
     node = composed(source)
-    if wrong := duplicates(source, node):
+    if wrong := [*_too_deep(source, node, source.text.split("\n")), *duplicates(source, node)]:
         raise together(wrong)
     return node
 
@@ -144,6 +144,9 @@ def _in_words(source: Source, wrong: yaml.MarkedYAMLError) -> FileError:
         return source.error("a tab is not allowed here", "indent with spaces", place)
     if "expected ',' or" in text and _FLOW_PARAMETER.search(_line_at(source, place)):
         return source.error("a parameter in brackets without quotes", 'write "${name}"', place)
+    opened = _place(wrong.context_mark)
+    if place and opened and opened.line != place.line and "expected ',' or" in text:
+        return source.error("this bracket is not closed", "put the text in quotes", opened)
     for sign, message, hint in _SENTENCES:
         if sign in text:
             return source.error(message, hint, place)
@@ -169,6 +172,33 @@ def duplicates(source: Source, node: Node) -> list[FileError]:
         for item in node.value:
             found += duplicates(source, item)
     return found
+
+
+def _too_deep(source: Source, node: Node, lines: list[str]) -> "Iterator[FileError]":
+    """An error for each item that YAML joins to the text of the item above."""
+    if isinstance(node, MappingNode):
+        for _, value in node.value:
+            yield from _too_deep(source, value, lines)
+    elif isinstance(node, SequenceNode):
+        column = node.start_mark.column + 1
+        for item in node.value:
+            yield from _too_deep(source, item, lines)
+            if isinstance(item, ScalarNode) and not (item.style or node.flow_style):
+                yield from _swallowed(source, item, column, lines)
+
+
+def _swallowed(
+    source: Source, item: ScalarNode, column: int, lines: list[str]
+) -> "Iterator[FileError]":
+    """An error for the first line of a text below its first that looks like an item."""
+    first, last = item.start_mark.line + 1, item.end_mark.line + 1
+    for number, line in enumerate(lines[first:last], first + 1):
+        text = line.lstrip(" ")
+        if text.startswith(_ITEM):
+            place = SourcePlace(number, len(line) - len(text) + 1)
+            message = "this line is indented deeper than the list above"
+            yield source.error(message, f"begin it in column {column}", place)
+            return
 
 
 class FilledScalar(ScalarNode):

@@ -80,3 +80,19 @@ def test_the_items_of_several_lists_are_not_counted_together() -> None:
     yaml_tree._refuse_long_lists(Source("f", f"{setup}steps:\n{step}"))
     with pytest.raises(FileError, match=f"f:{yaml_tree.MAX_ITEMS + 5}:7: more than 20,000 items"):
         yaml_tree._refuse_long_lists(Source("f", f"steps:\n- do: a\n  expect:\n# b\n{ITEM}"))
+
+
+@pytest.mark.parametrize("more", [" ", "    "])
+def test_an_item_that_is_indented_too_deep_is_no_part_of_the_text_above(more: str) -> None:
+    wrong = complaint(f"a: 1\nsteps:\n  - use rc_pair\n  {more}- post_recv B.qp0\n  - run\n")
+    assert wrong is not None
+    assert str(wrong).startswith(f"f:4:{3 + len(more)}: this line is indented deeper")
+    assert "begin it in column 3" in str(wrong)
+    assert complaint("a:\n  - one\n    -two\n  - |\n    x\n    - y\n") is None
+
+
+def test_a_bracket_that_is_never_closed_is_named_where_it_opens() -> None:
+    wrong = complaint("steps:\n  - note: [Two nodes\n  - use rc_pair\n  - write A.mr0[0:5]\n")
+    assert wrong is not None
+    assert str(wrong).startswith("f:2:11: this bracket is not closed")
+    assert "put the text in quotes" in str(wrong)
