@@ -6,7 +6,7 @@ from typing import Annotated
 from rdmalab.command import Facts, OneOf, Recovery, command
 from rdmalab.session.session import Session
 
-PANES = ("wire", "why", "notes", "packet", "memory", "cq", "story", "log", "left", "right")
+PANES = ("left", "right", "wire", "why", "notes", "packet", "memory", "cq", "story", "log")
 _FACTS = Facts(recovery=Recovery.SKIP)
 What = Annotated[str, OneOf(("screen", "ladder", "answer", *PANES))]
 

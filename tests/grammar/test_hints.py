@@ -22,6 +22,9 @@ def test_a_long_text_is_cut_and_not_compared() -> None:
 
 def test_a_misspelled_word_of_another_program_has_its_hint() -> None:
     assert elsewhere("recieve") == elsewhere("receive") == "did you mean post_recv?"
+    assert elsewhere("branch").startswith("branches lists")
+    assert "F2 finds" in elsewhere("jump")
+    assert "holds its queue pair" in elsewhere("pin")
     assert elsewhere("qqq") == elsewhere("r" * 50) == ""
 
 
