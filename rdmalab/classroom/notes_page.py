@@ -21,7 +21,13 @@ def notes_page(lab: LabFile) -> str:
     sections = [
         ("What it teaches", _aim(document)),
         ("Time", [notes.time.strip()] if notes is not None else []),
-        ("Parameters", [f"- {name}: {_values(document, name)}" for name in document.params]),
+        (
+            "Parameters",
+            [
+                f"- {name}: {_values(document, name)}; here {here}"
+                for name, here in lab.params.items()
+            ],
+        ),
         ("Tasks", [line for index in range(len(document.tasks)) for line in _task(lab, index)]),
         ("Typical wrong answers", _mistakes(document)),
         ("Hidden tasks", list(_hidden(document))),

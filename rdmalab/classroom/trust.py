@@ -21,7 +21,7 @@ COPIED, APPLIED, WRITTEN, HANDOUT, TRIED = "copied", "applied", "written", "hand
 WAYS = {
     COPIED: "a copy of another student's work",
     APPLIED: "apply alone",
-    WRITTEN: "memory writes alone",
+    WRITTEN: "writing memory alone",
     HANDOUT: "what the file for students says",
     TRIED: "every choice tried until it is right",
 }

@@ -237,7 +237,8 @@ def draw(*, path: str, ids: tuple[str, ...], roster: str | None, salt: str, as_j
         print_json(json.dumps(values, indent=2))
         return program.Exit.WELL
     for each, drawn in values.items():
-        print(f"{each}: {' '.join(f'{name}={value}' for name, value in drawn.items())}")
+        texts = [f"{name}={value}" for name, value in drawn.items()]
+        print(f"{each}: {' '.join(texts) or 'no parameters'}")
     for name in next(iter(values.values())) if len(values) > 1 else ():
         often = Counter(drawn[name] for drawn in values.values())
         print(f"{name}: {', '.join(f'{value} x {n}' for value, n in sorted(often.items()))}")

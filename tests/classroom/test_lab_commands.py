@@ -17,7 +17,7 @@ from rdmalab.classroom import submission
 from rdmalab.classroom.exercise import Exercise
 from rdmalab.cli import Exit, main
 from rdmalab.tui import launch
-from tests.classroom.labs import TEMPLATE
+from tests.classroom.labs import TEMPLATE, text_of
 from tests.classroom.test_grading import handed_in, right
 
 
@@ -153,7 +153,7 @@ def test_check_takes_a_folder_and_says_what_ways_without_work_get(
     assert main(["lab", "check", "labs", "--students", "2"]) == Exit.WELL
     answer = capsys.readouterr()
     assert "labs/deep/x.lab.yaml: a copy of another student's work gets " in answer.out
-    for way in ("apply alone gets 0%", "memory writes alone gets 0%", "an honest guess gets 10%",
+    for way in ("apply alone gets 0%", "writing memory alone gets 0%", "an honest guess gets 10%",
                 "every choice tried until it is right gets 20%"):  # fmt: skip
         assert way in answer.out
     assert "warning: every choice tried until it is right gets 20%, more than" in answer.out
@@ -226,6 +226,9 @@ def test_sheet_student_and_grader_agree_about_the_salt(
     assert drawn.err == "drawn with the salt 2026\n" * 2
     assert main(["lab", "draw", str(lab), "--student", "s7"]) == Exit.WELL
     assert capsys.readouterr().err == "drawn with no salt\n"
+    (tmp_path / "same.lab.yaml").write_text(text_of("  - {id: a, points: 1, goal: [now == 1]}\n"))
+    assert main(["lab", "draw", "same.lab.yaml", "--student", "s7"]) == Exit.WELL
+    assert capsys.readouterr().out == "s7: no parameters\n"
     (chapter,) = catalogue([handout]).labs
     sheet = public(chapter, "s7")
     exercise = Exercise(handout, "s7")

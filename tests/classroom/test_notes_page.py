@@ -55,14 +55,15 @@ def test_every_lab_has_a_whole_page(name: str) -> None:
 
 def test_a_range_of_a_parameter_is_its_two_ends() -> None:
     text = BARE.replace("{choose: [16, 32, 64],", "{from: 5, to: 4000,")
-    assert "- size: bytes of the message: 5 to 4000\n" in notes_page(loaded(text + PAGE))
+    assert "- size: bytes of the message: 5 to 4000; here " in notes_page(loaded(text + PAGE))
 
 
 def test_the_page_of_a_small_lab() -> None:
-    text = notes_page(loaded(BARE + PAGE))
+    lab = loaded(BARE + PAGE)
+    text = notes_page(lab)
     for line in (
         "LAB-ID: level 1, 10 minutes, 5 points of which 1 hidden",
-        "- size: bytes of the message: 16, 32, 64",
+        f"- size: bytes of the message: 16, 32, 64; here {lab.params['size']}",
         "  - right: 2. An RNR NAK.",
         "  - feedback to 1: Look at show wire.",
         "  - solution no-receive, fails deliver, why names rnr-infinite",

@@ -90,7 +90,7 @@ def test_where_a_lab_sets_no_bar_lines_without_work_get_no_more_than_a_guess() -
     found = figures(TEMPLATE, "x", VOCABULARY, ["1"], 0.1)
     assert {each.way: each.bar for each in found if each.is_guess} == dict.fromkeys(WAYS, 10)
     assert Figure(WRITTEN, 1, 10, is_guess=True).wrong == (
-        "memory writes alone gets 100%, more than the 10 % of an honest guess: mend the goals, or"
+        "writing memory alone gets 100%, more than the 10 % of an honest guess: mend the goals, or"
         " allow it by bars: {written: 100}"
     )
     bars = TEMPLATE.replace("tasks:", "bars: {written: 9}\ntasks:")
