@@ -17,7 +17,7 @@ from rdmalab.classroom.owner import Roster, roster_of
 from rdmalab.classroom.parameter_model import Percent
 from rdmalab.grammar.hints import listed, quoted, suggest
 from rdmalab.scenario import field_types, yaml_tree
-from rdmalab.scenario.files import of_instructor, read
+from rdmalab.scenario.files import lesson_files, of_instructor, read
 from rdmalab.scenario.model import Section
 from rdmalab.scenario.parameters import shaped
 from rdmalab.scenario.planner import Vocabulary
@@ -232,10 +232,14 @@ class _Loader:
         """The error of a name that nothing has; a hint names what is similar."""
         place = self.folder / name
         try:
-            beside = [each.name for each in place.parent.iterdir()]
+            course = Path(self.source.path).name
+            beside = [each.name for each in place.parent.iterdir() if each.name != course]
         except OSError:
             beside = []
-        hint = suggest(place.name, beside) if beside else f"paths begin at {self.folder}"
+        lessons = [each for each, _ in lesson_files()] if what == "lab" else []
+        hints = [suggest(place.name, beside), suggest(name, lessons)]
+        near = next((each for each in hints if each.startswith("did you mean")), "")
+        hint = near or hints[0] or f"paths begin at {self.folder}"
         return self._at(node, f"no {what} {quoted(name)}", hint)
 
     def _at(self, node: Node, message: str, hint: str = "") -> FileError:

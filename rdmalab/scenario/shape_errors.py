@@ -9,7 +9,7 @@ from yaml.nodes import Node
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.field_types import WRONG
-from rdmalab.scenario.model import Document, Section, is_of_labs
+from rdmalab.scenario.model import Document, Section, Step, is_of_labs
 from rdmalab.scenario.source import FileError, Source
 
 MOST_MISTAKES = 100  # that are told of one file
@@ -47,11 +47,7 @@ def misshapen(
     path = tuple(step for step in wrong["loc"] if step != "[key]")
     kind = wrong["type"]
     if kind == "extra_forbidden":
-        key = str(path[-1])
-        hint = suggest(key, _keys_at(document, path))
-        message = unknown_key(key)
-        if document is Document and is_of_labs(key):
-            message, hint = f"{quoted(key)} belongs to labs", "a lab has kind: lab"
+        message, hint = _unknown(document, path)
         return source.error(message, hint, yaml_tree.place_of(yaml_tree.key_of(root, path)))
     if kind == "missing":
         message = f"{path[-1]} is missing"
@@ -70,6 +66,16 @@ def misshapen(
     if kind in ("list_type", "too_short") and path:
         message = f"{path[-1]}: {message}"
     return source.error(message, hint, yaml_tree.place_of(node))
+
+
+def _unknown(document: type[Section], path: tuple[int | str, ...]) -> tuple[str, str]:
+    """Message and hint for a key that its mapping does not have."""
+    key = str(path[-1])
+    if document is Document and is_of_labs(key):
+        return f"{quoted(key)} belongs to labs", "a lab has kind: lab"
+    if len(path) == 1 and key in Step.model_fields:
+        return unknown_key(key), f"write it in setup: or steps:, as an item: - {key}: …"
+    return unknown_key(key), suggest(key, _keys_at(document, path))
 
 
 def _keys_at(document: type[Section], path: tuple[int | str, ...]) -> list[str]:

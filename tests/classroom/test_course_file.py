@@ -50,6 +50,8 @@ def test_a_course_has_its_labs_roster_and_terms(course: CourseFolder) -> None:
         ("title:", "titel:", '3:1 no key "titel" here (did you mean title?)'),
         ("roster: class.csv", "roster: clas.csv",
          '4:9 no file "clas.csv" (did you mean class.csv?)'),
+        ("roster: class.csv", "roster: zzz", '4:9 no file "zzz" (legal here: class.csv, '),
+        ("one.lab.yaml", "labs/by-hnd", '7:10 no lab "labs/by-hnd" (did you mean labs/by-hand?)'),
         ("penalty: 10", "penalty: 110", "5:10 110 is out of range (from 0 to 100)"),
         ("penalty: 10", "keep: latest",
          '5:7 "latest" is not a rule for several works of a student (legal here: newest, best)'),

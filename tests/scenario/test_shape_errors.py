@@ -21,3 +21,8 @@ def test_a_file_with_very_many_mistakes_is_not_read_to_its_end() -> None:
     begun = time.perf_counter()
     assert len(wrong(H + "  - alloc A.pd0\n" * 15_000).all) == MOST_MISTAKES
     assert time.perf_counter() - begun < 20
+
+
+def test_a_key_of_a_step_at_the_top_says_where_it_belongs() -> None:
+    hint = "write it in setup: or steps:, as an item: - include: …"
+    assert hint in str(wrong(H.replace("steps:", "include: pair.yaml\nsteps:") + "  - run: ''\n"))
