@@ -44,7 +44,7 @@ def _profiles(_context: click.Context, _parameter: click.Parameter, given: str) 
 )  # fmt: skip
 @click.option(
     "--ignore", "ignored", multiple=True, metavar="CELL",
-    help="Look past this cell: the first profile has the other's value in it; repeatable.",
+    help="Go on past a difference: the first profile gets the other's value of a cell; repeatable.",
 )  # fmt: skip
 @program.with_json
 @program.with_set
@@ -54,8 +54,9 @@ def compare(
 ) -> int:  # fmt: skip
     """Play a scenario under several profiles; print the first event that differs, and the cause.
 
-    The cause is what the scenario does with single cells of the other profile: with those that are
-    named, and not with fewer, the event is the same. Failed expectations do not end a play.
+    A profile is a table of what a device does; explain NAME says what a cell of it means. The cause
+    is proved: with the cells of the other profile that are named, and not with fewer, the event is
+    the same. Failed expectations do not end a play.
     Exit code 0: no event and no outcome differs, 1: something does.
     """
     from rdmalab.grammar.hints import suggest
@@ -102,7 +103,7 @@ def _lines(left: str, right: str, difference: "Difference | None") -> "Iterator[
             yield f"  {'' if number else name + ':':<{indent}}{visible(row)}"
     for cause in difference.causes:
         yield f"  cause: {cause.name}  {left}: {cause.left}  {right}: {cause.right}"
-        yield f"    {cause.sentence}" + (f"  (read by {cause.asked_by})" if cause.asked_by else "")
+        yield f"    {cause.sentence}"
     if difference.event is not None and not difference.causes:
         yield "  cause unknown: no cells of the profile table explain it"
 

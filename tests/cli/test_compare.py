@@ -32,7 +32,7 @@ def test_each_profile_is_compared_with_the_first(
     answer = capsys.readouterr().out
     assert "strict and rxe: event 18, step 3: step 20\n" in answer
     assert "  cause: timer_tick_ns  strict: 0  rxe: 4000000\n" in answer
-    assert "(read by hca." in answer
+    assert "hca." not in answer  # a module of the program
     assert "strict and mlx5: no difference\n" in answer
     assert answer.endswith("next difference: add --ignore timer_tick_ns\n")
 
