@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 TITLE = "class:title"
 ALL_DONE = "All tasks are done: submit hands in the work."
 _ROW = 70  # columns of the answers of a question that share a row
+_ONE_FACT = re.compile(r"(?P<goal>(?P<asked>.+) (?:[=!<>]=|[<>]) .+): (?P=asked) = (?P<now>[^=]+)")
 _HOW = {"✓": GOOD, "✗": WARN, "●": TITLE, "·": DIM, "?": DIM}
 
 
@@ -251,6 +252,8 @@ def _missing(lab: "LabSession", task: "Task", result: "Result") -> Iterator[Line
 def _unmet(wrong: str) -> str:
     """A goal that is not met; of one over time whether later events can still meet it."""
     is_lost = re.match(r"(never|always) .* at event \d+, ", wrong)
+    if (found := _ONE_FACT.fullmatch(wrong)) and not is_lost:
+        return f"not yet: {found['goal']} (now {found['now']})"
     return f"not met any more: {wrong}" if is_lost else f"not yet: {wrong}"
 
 

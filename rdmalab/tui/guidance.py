@@ -83,9 +83,10 @@ def _task_strip(lab: LabSession, width: int) -> list[Line]:
     line = next_line(lab)
     first = next(iter(paragraphs(task.ask or "")), "")
     if task.is_asked:
-        question, offered = last_sentence(first), ", ".join(lab_text.choices(task))
-        has_room = offered and len(question) + 1 + len(offered) <= width - NOTE_MARGIN
-        first = f"{question} {offered if has_room else lab_text.how_to_answer(task)}"
+        question, how = last_sentence(first), lab_text.how_to_answer(task)
+        ways = (", ".join(lab_text.choices(task)), how, how.partition(";")[0])
+        room = width - NOTE_MARGIN - len(question) - 1
+        first = f"{question} {next((each for each in ways if 0 < len(each) <= room), '')}".rstrip()
     below = ("Tab", _VERB, line) if line else ("asked", _VERB, first)
     done = [(_VERB, "task".ljust(NOTE_MARGIN)), *lab_text.overview(lab, width - NOTE_MARGIN)]
     return [done, *_rows(*below, width, 1)]

@@ -168,7 +168,7 @@ def test_a_goal_about_what_does_not_exist_yet_says_what_it_is_about(talk: Prompt
 
 def test_a_goal_about_a_queue_pair_of_the_work_is_not_called_met_before_it_is(talk: Prompt) -> None:
     page = typed(talk, "answer 2", *A_UP, SEND, "run", "task up")  # A.qp0 is in ERR
-    assert "not yet: A.qp0.state == RTS: A.qp0.state = ERR" in page
+    assert "not yet: A.qp0.state == RTS (now ERR)" in page
     assert "state == RTS" not in "".join(row for row in page.splitlines() if "met:" in row)
 
 
