@@ -153,7 +153,11 @@ def _reached(runner: "Runner") -> int:
     until = _events_of(history, branch, event)
     if results[-1].branch not in until:
         return len(results)
-    return max((r.number for r in results if r.event <= until.get(r.branch, -1)), default=0)
+    reached = max((r.number for r in results if r.event <= until.get(r.branch, -1)), default=0)
+    stop = _stop_before(runner.scenario.steps, reached)
+    began = results[stop - 1].event if stop else -1
+    is_before = event == began and all(each.event == began for each in results[stop:reached])
+    return stop if stop is not None and is_before else reached  # it is read before it runs
 
 
 def _events_of(history: "History", branch: "Branch", event: int) -> dict[str, int]:

@@ -151,8 +151,15 @@ def _lecture_outlook(walk: Runner, *, is_here: bool) -> Iterator[Line]:
         yield _met(walk)
         yield [(_VERB, "PgDn  "), ("", f"the next lesson: {name}")] if name else []
         return
-    does = "the answer" if open_letters(walk) else coming_text(walk)
-    yield [(_VERB, "PgDn  "), ("", shown(does if is_here else "the next note"))]
+    found = reading(walk)
+    is_open = found.stop is not None and found.stop.step.choices and not found.after
+    does = coming_text(walk) if is_here else "the next note"
+    yield [(_VERB, "PgDn  "), ("", shown("the answer" if is_open else does))]
+
+
+def _is_apart(walk: Runner) -> bool:
+    """Whether the lesson is over, and the session on a branch that left it before its end."""
+    return walk.over and reading(walk).reached < walk.position
 
 
 def _met(walk: Runner) -> Line:
