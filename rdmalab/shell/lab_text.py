@@ -142,12 +142,12 @@ def task_lines(lab: "LabSession", grade: "Grade") -> Iterator[Line]:
         yield from guided_lines(lab, grade)
         return
     hidden = grade.of - public_points(lab)
-    more = f", {hidden} hidden are judged by the instructor" if hidden else ""
     settle = lab.lab.document.rules.settle
+    more = f", {hidden} hidden are judged by the instructor" if hidden else ""
     yield plain(f"{grade.lab}  {points_text(lab)} points{more}", TITLE)
-    current = lab.open_task
     if _is_ahead(lab, grade):
         yield plain(f"judged as if your lines ended with: {settle}", DIM)
+    current = lab.open_task
     for task, result in zip(lab.lab.document.tasks, grade.results, strict=False):
         yield _row(lab, task, result)
         is_aside = not task.is_asked and task is not current
@@ -161,7 +161,6 @@ def task_lines(lab: "LabSession", grade: "Grade") -> Iterator[Line]:
         yield from _missing(lab, current, next(r for r in grade.results if r.id == current.id))
 
 
-def _row(lab: "LabSession", task: "Task", result: "Result") -> Line:
 def _is_ahead(lab: "LabSession", grade: "Grade") -> bool:
     """Whether a task may be done by an event that is planned: the judge lets time go on."""
     both = zip(lab.lab.document.tasks, grade.results, strict=False)
@@ -169,6 +168,7 @@ def _is_ahead(lab: "LabSession", grade: "Grade") -> bool:
     return is_done and lab.session.world.agenda.next_ns() is not None
 
 
+def _row(lab: "LabSession", task: "Task", result: "Result") -> Line:
     sign = sign_of(lab, task)
     is_wrong = sign == "✗" and task.is_asked
     state = "hidden" if result.hidden else _state(result, wrong=is_wrong)
@@ -343,7 +343,7 @@ def after_line(lab: "LabSession") -> Iterator[Line]:
             yield plain(ALL_DONE, GOOD)
     if text := lab.new_cause():
         yield plain(f"→ {' '.join(text.split())}", WARN)
-    if failed:
+    if failed and not lab.is_done:  # a task may be an error
         names = " and ".join(failed)
         are = "are" if len(failed) > 1 else "is"
         back = f"goto {lab.work.newest[0].start.event}" if lab.work.newest else "back"

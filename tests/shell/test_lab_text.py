@@ -217,3 +217,13 @@ def test_a_task_that_is_done_before_time_has_moved_says_so(tmp_path: Path) -> No
     assert says not in typed(talk, "post_recv B.qp0 sg=B.mr0[0:64]", "task")
     assert says in typed(talk, SEND, "task")
     assert says not in typed(talk, "run", "task")
+
+
+def test_an_error_that_the_task_asked_for_needs_no_way_back(tmp_path: Path) -> None:
+    (tmp_path / "x.lab.yaml").write_text(
+        lab_of("  - {id: made, points: 1, goal: [A.qp0.state == ERR]}\n")
+    )
+    talk = Prompt(f"load {tmp_path / 'x.lab.yaml'} student=anna", width=200)
+    answer = typed(talk, "modify_qp A.qp0 state=ERR")
+    assert "All tasks are done" in answer
+    assert "is in ERR. goto" not in answer
