@@ -99,8 +99,10 @@ class Head(Bar):
         """`lost-packet 7 of 9`."""
         if (walk := self.view.model.walk) is None:
             return Content()
+        from rdmalab.scenario.reading import reading  # with yaml, not at the start
+
         name = walk.scenario.path.rpartition("/")[2].partition(".")[0]
-        place = f" {walk.position} of {len(walk.scenario.steps)}"
+        place = f" {reading(walk).reached} of {len(walk.scenario.steps)}"
         return Content.assemble((shown(name), "$event"), place)
 
     def _settings(self, width: int) -> Iterator[Content]:

@@ -135,6 +135,8 @@ def _outlook(walk: Runner, *, is_here: bool) -> Iterator[Line]:
         yield from ([(_BAD, shown(row))] for row in failure.splitlines())
     elif not is_here:
         yield [(_VERB, "F8 steps  "), ("", "through the past; goto end returns to the lesson")]
+    elif _is_apart(walk):
+        yield [(_VERB, f"switch {walk.results[-1].branch}  "), ("", "returns to the lesson")]
     elif letters := open_letters(walk):
         yield [(_VERB, f"{fmt.either(letters)}  "), ("", "answers, F8 goes on")]
     elif walk.coming is not None:
@@ -148,7 +150,7 @@ def _lecture_outlook(walk: Runner, *, is_here: bool) -> Iterator[Line]:
     """Line that says what PgDn does."""
     name = following_lesson(walk.scenario.path)
     if is_here and walk.coming is None:
-        yield _met(walk)
+        yield [] if _is_apart(walk) else _met(walk)
         yield [(_VERB, "PgDn  "), ("", f"the next lesson: {name}")] if name else []
         return
     found = reading(walk)

@@ -140,3 +140,13 @@ async def test_without_a_lesson_the_page_says_how_to_load_one() -> None:
         assert "load NAME loads a lesson" in it.text
     async with hosted(strip, size=(80, 2)) as it:
         assert it.text.strip() == ""
+
+
+async def test_on_an_own_branch_a_lesson_that_is_over_has_not_ended() -> None:
+    async with hosted(page, "load err/rnr-retry-exceeded", *["next"] * 4) as it:
+        assert "✓ The end." in it.text
+        await it.do("goto 20", "alloc_pd A.pd7")
+        assert "The end." not in it.text
+        assert "switch main  returns to the lesson" in it.text
+        await it.do("switch main")
+        assert "✓ The end." in it.text
