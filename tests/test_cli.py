@@ -281,7 +281,7 @@ def test_check_prints_only_errors(folder: Path, capsys: pytest.CaptureFixture[st
     assert cli.main(["check", str(folder)]) == 2
     answer = capsys.readouterr()
     assert answer.out.count(".rdmalab.yaml:") == 2
-    assert answer.err == "3 of 5 files can run\n"
+    assert answer.err == "3 of 5 files can run; rdmalab run tests what they expect\n"
 
 
 def test_check_prints_every_mistake_of_a_file(

@@ -42,7 +42,8 @@ def check(*, paths: tuple[str, ...], profile: str | None, given: tuple[str, ...]
             print("\n".join(map(str, errors)))
         if len(errors) == MOST_MISTAKES:
             program.tell(f"{path}: only the first {MOST_MISTAKES} errors are shown")
-    program.tell(f"{count - wrong} of {count} files can run")
+    tests = "; rdmalab run tests what they expect" if wrong < count else ""
+    program.tell(f"{count - wrong} of {count} files can run{tests}")
     if not count:
         return program.Exit.NOTHING
     return program.Exit.USAGE if wrong else program.Exit.WELL

@@ -107,7 +107,8 @@ def test_run_and_why_read_it(tmp_path: Path) -> None:
     assert (done["run"].returncode, done["run"].stderr) == (0, "1 of 1 scenario passed\n")
     assert done["why"].returncode == 1
     assert "rkey" in done["why"].stdout
-    assert (done["check"].returncode, done["check"].stderr) == (0, "1 of 1 files can run\n")
+    assert done["check"].returncode == 0
+    assert done["check"].stderr.startswith("1 of 1 files can run")
 
 
 @needs("gcc")
