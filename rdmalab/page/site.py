@@ -109,7 +109,7 @@ def assembled(downloads: Path, work: Path, tell: Tell) -> dict[str, bytes]:
     tell("downloading what is pinned")
     _download(downloads)
     modules = downloads / "node_modules"
-    tell("compiling with the page's own Python")
+    tell("compiling with the page's own Python: one minute, on a busy machine five")
     _fill(downloads, work)
     _run("node", WEB / "compile.mjs", modules / "pyodide", work)
     _run("node", WEB / "fonts.mjs", modules, work, *(modules / path for path in _FONTS.values()))
