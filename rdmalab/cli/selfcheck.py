@@ -154,12 +154,13 @@ def checks(answers: TerminalAnswers | None) -> Iterator[Check]:
     yield terminal(answers, environ, shutil.get_terminal_size())
     yield colours(environ, chosen)
     yield encoding(sys.stdout.encoding or "")
-    yield background(answers)
+    yield background(answers, chosen)
     yield characters(answers)
     yield clipboard(answers, environ)
     yield python()
     yield from packages()
     yield wireshark()
+    yield node()
     yield state_directory()
     yield from setting_rows(chosen)
     yield lessons()
@@ -221,10 +222,11 @@ def _is_encodable(character: str, name: str) -> bool:
     return True
 
 
-def background(answers: TerminalAnswers | None) -> Check:
+def background(answers: TerminalAnswers | None, chosen: settings.Settings) -> Check:
     """Check whether the terminal is light or dark, which theme auto follows."""
     if answers is None or answers.light is None:
-        remedy = "theme auto is dark: rdmalab settings theme light"
+        is_auto = chosen.theme == "auto"
+        remedy = "theme auto is dark: rdmalab settings theme light" if is_auto else ""
         found = "no terminal to ask" if answers is None else "no answer (OSC 11)"
         return Check("background", State.NOTE, found, remedy)
     return Check("background", State.OK, "light" if answers.light else "dark")
@@ -349,6 +351,15 @@ def wireshark() -> Check:
     if path:
         return Check("wireshark", State.OK, path)
     return Check("wireshark", State.NOTE, "not found", "it reads what rdmalab export pcapng writes")
+
+
+def node() -> Check:
+    """The programs that make the page of `rdmalab site`."""
+    missing = [name for name in ("node", "npm") if shutil.which(name) is None]
+    if missing:
+        found = f"not found: {' and '.join(missing)}"
+        return Check("node", State.NOTE, found, "rdmalab site needs node 20 and its npm")
+    return Check("node", State.OK, shutil.which("node") or "")
 
 
 # --------------------------------------------------------------------------- files

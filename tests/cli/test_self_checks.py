@@ -71,11 +71,23 @@ def test_encodings() -> None:
         assert "LC_ALL=C.UTF-8" in check.remedy
 
 
+def test_what_makes_the_page_has_a_row(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    check = selfcheck.node()
+    assert (check.state, check.found) == (State.NOTE, "not found: node and npm")
+    for name in ("node", "npm"):
+        (tmp_path / name).touch(0o755)
+    assert selfcheck.node() == Check("node", State.OK, str(tmp_path / "node"))
+
+
 def test_background_and_characters() -> None:
-    assert selfcheck.background(GOOD).found == "dark"
+    auto, dark = Settings(), Settings(theme="dark")
+    assert selfcheck.background(GOOD, auto).found == "dark"
     light = TerminalAnswers({"→": 2, "a": 1}, True, frozenset())
-    assert selfcheck.background(light).found == "light"
-    assert selfcheck.background(None).state is State.NOTE
+    assert selfcheck.background(light, auto).found == "light"
+    assert selfcheck.background(None, auto).state is State.NOTE
+    assert "theme light" in selfcheck.background(None, auto).remedy
+    assert not selfcheck.background(None, dark).remedy  # nothing follows the terminal
     assert seen(selfcheck.characters(GOOD))[0] is State.OK
     wide = selfcheck.characters(light)
     assert (wide.state, wide.found) == (State.FAILED, "these do not take one column: →")
