@@ -142,6 +142,12 @@ async def test_without_a_lesson_the_page_says_how_to_load_one() -> None:
         assert it.text.strip() == ""
 
 
+async def test_in_the_strip_a_question_is_not_cut_by_the_way_to_answer() -> None:
+    async with hosted(strip, "load labs/by-hand student=anna", size=(80, 2)) as it:
+        assert "asked   Which attribute is needed for INIT to RTR, and not for RTR to RTS?" in it.text
+        assert "…" not in it.text
+
+
 async def test_on_an_own_branch_a_lesson_that_is_over_has_not_ended() -> None:
     async with hosted(page, "load err/rnr-retry-exceeded", *["next"] * 4) as it:
         assert "✓ The end." in it.text
