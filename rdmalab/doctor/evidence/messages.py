@@ -110,6 +110,30 @@ def posting_of(log: Log, thing: Thing, psn: int, event: int) -> Record | None:
     return None
 
 
+def executed(log: Log, send: Send, until: int) -> int | None:
+    """The event, up to `until`, in which the peer executed an atomic, or completed a receive for
+    a send: a repetition would do so once more. None if it has not."""
+    wqe, since = send.wqe, send.since
+    if wqe is None or wqe.work is None or since is None:
+        return None
+    for record in log.since(since, Kind.PACKET_RECEIVED):
+        event, packet = rec.event_of(record), rec.packet_of(record)
+        if event > until or not is_request(packet) or packet.psn != wqe.last_psn:
+            continue
+        came = _message(log, record)
+        own = came is not None and (came.thing, came.wqe) == (send.subject.thing, wqe)
+        if own and any(_is_execution(each, wqe) for each in log.within(event)):
+            return event
+    return None
+
+
+def _is_execution(record: Record, wqe: SendWqe) -> bool:
+    """Whether a record says that a receive completed, or that an atomic wrote its value."""
+    if rec.kind_of(record) is Kind.CQE_ADDED:
+        return not rec.cqe_of(record).is_send and rec.cqe_of(record).status is WCStatus.SUCCESS
+    return bool(wqe.work and wqe.work.outstanding) and rec.kind_of(record) is Kind.MEMORY_WRITTEN
+
+
 # --------------------------------------------------------------------------- receives
 def taking(log: Log, node: str, number: int, work: RecvWqe | Cqe) -> Message | None:
     """The message that took a receive, or that completed it. number: of its QP, 0 of an SRQ."""

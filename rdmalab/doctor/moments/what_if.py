@@ -7,7 +7,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.components import Component
 from rdmalab.doctor.evidence.log import Log
-from rdmalab.doctor.evidence.messages import meet, piece_of, pieces, unanswered
+from rdmalab.doctor.evidence.messages import executed, meet, piece_of, pieces, unanswered
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.subject import Sort, Subject, name_of
 from rdmalab.doctor.evidence.work_of_queues import renewed
@@ -274,10 +274,15 @@ def _sent(session: Session, subject: Subject, event: int, log: Log) -> Iterator[
         wqe = rec.send_wqe_of(record)
         harmless = not (wqe.signaled or wqe.length or _takes_receive(wqe))
         typed = not log.asked(rec.event_of(record))[1]
-        if harmless or not typed or _was_meant(log, thing, wqe, subject):
+        if harmless or not typed:
             continue
         same = _same_before(log, thing, wqe, event)
-        if same is None:
+        done = executed(log, Send(session, same, log), event) if same is not None else None
+        if same is not None and done is not None:
+            yield f"{name_of(session.names, same)} is carried out twice, first in event {done}"
+        elif _was_meant(log, thing, wqe, subject):
+            continue
+        elif same is None:
             yield f"{session.names.of(thing)} sends a message that no program posts"
         elif subject.sort in _WAITS and _is_repeated(session, same, log):
             yield f"{name_of(session.names, same)} is carried out twice"
