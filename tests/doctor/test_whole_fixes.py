@@ -70,3 +70,61 @@ def test_a_message_that_the_fix_discards_is_named() -> None:
     remedy = why(lab).remedy
     assert remedy is not None
     assert "sends that it does not post again: wr2" in remedy.cure.note
+
+
+_EXECUTED = ("use rc_pair timeout=8 retry_cnt=1", "fault drop B->A",
+             "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]")  # fmt: skip
+_ADD = ("post_send A.qp0 wr_id=1 opcode=ATOMIC_FETCH_AND_ADD sg=A.mr0[0:8] remote=B.mr0[0] "
+        "compare_add=1 flags=SIGNALED")  # fmt: skip
+_MESSAGE = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"
+
+
+@pytest.mark.parametrize("send", [
+    _ADD, _MESSAGE, _MESSAGE.replace(" sg=A.mr0[0:8]", ""),
+    _MESSAGE.replace("SEND ", "RDMA_WRITE_WITH_IMM remote=B.mr0[0] "),
+])  # fmt: skip
+def test_a_fix_that_repeats_what_the_peer_has_executed_says_so(send: str) -> None:
+    lab = played(*_EXECUTED, send, "run")
+    remedy = why(lab, "").remedy
+    assert remedy is not None
+    assert not remedy.works
+    assert remedy.ends.startswith("A.qp0.wr[1] is carried out twice, first in event ")
+
+
+@pytest.mark.parametrize("send", [_READ, _READ.replace("READ", "WRITE")])
+def test_a_read_or_write_may_be_repeated(send: str) -> None:
+    remedy = why(played(*_EXECUTED, send, "run")).remedy
+    assert remedy is not None
+    assert remedy.works
+
+
+def test_an_atomic_that_was_lost_on_the_way_was_not_executed() -> None:
+    lab = played("use rc_pair timeout=8 retry_cnt=1", "fault drop A->B", _ADD, "run")
+    remedy = why(lab).remedy
+    assert remedy is not None
+    assert remedy.works
+    assert _applied(lab).look("B.mr0[0] == 1") is True
+
+
+def test_a_fix_takes_no_region_away_from_another_connection() -> None:
+    write = _READ.replace("READ", "WRITE")
+    other = write.replace("A.qp0", "A.qp1").replace("A.mr0", "A.mr1")
+    lab = played("use rc_pair", "use rc_pair", other, "run")
+    remedy = why(lab).remedy
+    assert remedy is not None
+    assert remedy.works
+    lab = _applied(lab)
+    for line in (write, "run"):
+        lab.do(line)
+    assert lab.look("A.cq0.total(status=SUCCESS)") == 1
+    assert lab.look("A.cq1.total(status=SUCCESS)") == 1
+
+
+def test_a_region_of_a_domain_without_queues_changes_its_domain() -> None:
+    lab = played("use rc_pair", "alloc_pd B.pd1", "reg_mr B.mr1 pd=B.pd1 length=64 "
+                 "access=LOCAL_WRITE|REMOTE_WRITE",
+                 _READ.replace("READ", "WRITE").replace("B.mr0", "B.mr1"), "run")  # fmt: skip
+    remedy = why(lab).remedy
+    assert remedy is not None
+    assert remedy.works
+    assert remedy.cure.lines[0] == "rereg_mr B.mr1 flags=CHANGE_PD pd=B.pd0"

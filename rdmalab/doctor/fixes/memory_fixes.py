@@ -207,10 +207,18 @@ _BY_TEST: dict[Denied, Callable[[Case, MemoryUser, SGE, Denial], MemoryFix | Non
 
 
 def allowing(case: Case, node: str, mr: MemoryRegion, pd: int, rights: int) -> list[str] | None:
-    """Register a region again in a PD, with these rights added; None if the device cannot."""
+    """Register a region again in a PD, with these rights added.
+
+    None if the device cannot, or if another queue of the region's PD can use the region.
+    """
     needed = rights | (Access.LOCAL_WRITE if needs_local_write(rights) else 0)
     flags, pieces = Rereg(0), []
     if mr.pd != pd:
+        hca = case.world.nodes[node]
+        if any(
+            queue.pd == mr.pd for table in (hca.qps, hca.srqs) for queue in table.items.values()
+        ):
+            return None
         flags |= Rereg.CHANGE_PD
         pieces.append(f"pd={case.name(Noun.PD, node, pd)}")
     if mr.access & needed != needed:
