@@ -6,6 +6,7 @@ from rdmalab.doctor.kit import *
 from rdmalab.doctor.moments.future import LONG_WAIT_NS, look_ahead
 from rdmalab.spec.timers import INFINITE_RETRIES
 from rdmalab.views.fates import Fate
+from rdmalab.world.faults import Delay, Reorder
 
 _GONE = (Fate.LOST, Fate.DROPPED)
 _USUAL = {"timeout": "14"}
@@ -102,24 +103,56 @@ def timeout_short(
     if ending.status is not WCStatus.RETRY_EXC_ERR and not done:
         return ok("it did not fail for want of an answer")
     way_ns, wait_ns = 2 * case.world.network.cable.latency_ns, path.answer_ns
-    gone = [row for row in (*send.transmissions, *send.answers) if row.fate in _GONE]
+    gone = [row for row in (*send.transmissions, *send.answers) if _is_gone(row, ending)]
     gone = gone if not done or TimeSpent(send).is_lossy else []
-    if gone or wait_ns is None or wait_ns >= way_ns:
+    late_ns, late_row = (0, None) if done else _longest_delay(send)
+    if gone or wait_ns is None or wait_ns >= max(way_ns, late_ns):
         return ok("an answer takes less time than its timer waits")
     since = set_at(case, qp, Attr.TIMEOUT)
-    enough = next(code for code in range(1, 32) if 4096 << code > 2 * way_ns)
+    enough = next((code for code in range(1, 31) if 4096 << code > 2 * max(way_ns, late_ns)), 31)
     longer = {"timeout": str(enough)}
     facts = [
         fact(f"{case.qp_name(qp)} was given timeout={qp.attr.timeout}: it waits "
              f"{fmt.duration(wait_ns)} for an answer", since),
         fact(f"the round trip takes {fmt.duration(way_ns)}"),
     ]  # fmt: skip
+    if late_row is not None and late_ns > wait_ns:
+        facts = [_delayed(late_row, late_ns), facts[0], *_delays(case, late_row)]
     if done:
         late = fact("nothing was lost, and it was retransmitted all the same", ending.event)
         return warn(*facts, late, cure=Fix(program=f"connect with timeout={enough} or more"))
     failed = fact("nothing was lost, and it failed with RETRY_EXC_ERR", ending.event)
     cure = Fix(recovery.reconnected(case, qp, wqe.wr, longer, longer))
     return fail(*facts, failed, cure=cure, since=since)
+
+
+def _is_gone(row: PacketRow, ending: Ending) -> bool:
+    """Whether a packet was lost, or dropped before the request ended: a late ACK is dropped too."""
+    late = row.end_event is not None and row.end_event > ending.event
+    return row.fate in _GONE and not (row.fate is Fate.DROPPED and late)
+
+
+def _longest_delay(send: Send) -> tuple[int, PacketRow | None]:
+    """Of its packets and answers that the cable delayed: the longest time in ns from the
+    request's departure to the arrival of one of them, and that one."""
+    asked = [row.at_ns for row in send.transmissions]
+    times = [(row.arrives_ns - max((at for at in asked if at <= row.at_ns), default=row.at_ns), row)
+             for row in (*send.transmissions, *send.answers)
+             if row.troubles and row.arrives_ns is not None]  # fmt: skip
+    return max(times, key=lambda each: each[0], default=(0, None))
+
+
+def _delayed(row: PacketRow, late_ns: int) -> Evidence:
+    text = f"{row.label} psn={row.psn} from {row.source} was {', '.join(row.troubles)}"
+    return fact(f"{text}: it arrives {fmt.duration(late_ns)} after the request was sent", row.event)
+
+
+def _delays(case: Case, row: PacketRow) -> list[Evidence]:
+    """The faults that are set and delay packets of this direction, with their events."""
+    events = {object_of(r): event_of(r) for r in case.log.of(Kind.FAULT_SET)}
+    faults = [f for f in case.world.network.cable.faults if isinstance(f, Delay | Reorder)]
+    return [fact(f"fault {f.number} is set: {f}", events.get(f.number))
+            for f in faults if f.match.source in ("", row.source)]  # fmt: skip
 
 
 _RETRY7_RXE_CURE = {"retry_cnt": "6"}

@@ -376,3 +376,30 @@ def test_no_rr_after_the_rnr_naks_were_dropped_from_the_log(
     report = why(lab, "A.qp0.wr[2]")
     assert report.slug == "no-rr"
     assert "each try of it got an RNR NAK: B.qp0 had no receive" in report.text
+
+
+_WRITE = _READ.replace("RDMA_READ", "RDMA_WRITE")
+
+
+@pytest.mark.parametrize(("fault", "timeout", "late"), [
+    ("delay B->A 500us", 4, "ACK psn=0 from B was delayed by 500 us"),
+    ("delay A->B 200us", 1, "RDMA_WRITE_ONLY psn=0 from A was delayed by 200 us"),
+])  # fmt: skip
+def test_a_delay_longer_than_the_ack_timer_is_a_cause(fault: str, timeout: int, late: str) -> None:
+    lab = played(f"use rc_pair timeout={timeout} retry_cnt=1", f"fault {fault}", _WRITE, "run")
+    report = why(lab)
+    assert report.slug == "timeout-short"
+    facts = "\n".join(each.text for each in report.causes[0].finding.evidence)
+    assert late in facts.splitlines()[0]
+    assert "fault 1 is set: delay " in facts
+    assert report.remedy is not None
+    assert report.remedy.works
+    lab.do("apply")
+    lab.do("run")
+    assert lab.look("A.cq0.total(status=SUCCESS)") == 1
+
+
+def test_a_delay_shorter_than_the_ack_timer_is_no_cause() -> None:
+    lab = played("use rc_pair timeout=8 retry_cnt=1", "fault delay A->B 5us",
+                 "fault drop B->A", _WRITE, "run")  # fmt: skip
+    assert blamed(lab, "A.qp0.wr[2]") == ["loss"]
