@@ -1,10 +1,12 @@
 """Receiver not ready, and receive queues: empty, full, or filled in the wrong place."""
 
+from dataclasses import replace
+
 from rdmalab.doctor.evidence.work_requests import MOST_PACKETS, post_kind
 from rdmalab.doctor.facts.full_queues import Backlog, answer, backlog
 from rdmalab.doctor.kit import *
 from rdmalab.spec.refusals import Syndrome
-from rdmalab.spec.timers import INFINITE_RETRIES, RNR_NS
+from rdmalab.spec.timers import INFINITE_RETRIES, RNR_NS, on_ticks_ns
 
 
 @check("rnr-infinite")
@@ -20,12 +22,12 @@ def rnr_infinite(case: Case, qp: QueuePair) -> Finding:
 def rnr_wait(case: Case, qp: QueuePair) -> Finding:
     """Check whether the request waits for a receive of the peer, with a limited rnr_retry."""
     if qp.attr.rnr_retry == INFINITE_RETRIES:
-        return ok("rnr_retry is 7 (no limit): see rnr-infinite")
+        return NA  # see rnr-infinite
     used, most = qp.comp.rnr_retried, qp.attr.rnr_retry
     return _unready(case, qp, fact(f"no receive is posted for it: RNR retry {used} of {most}"))
 
 
-def _unready(case: Case, qp: QueuePair, first: Evidence) -> Finding:
+def _unready(case: Case, qp: QueuePair, *first: Evidence) -> Finding:
     """The evidence of a send that RNR NAKs answer, while the peer has no receive."""
     send, wqe, peer = waiting(case), case.wqe, case.peer
     if send is None or wqe is None or acknowledged(case) is None:
@@ -45,7 +47,7 @@ def _unready(case: Case, qp: QueuePair, first: Evidence) -> Finding:
     if len(naks) < MOST_PACKETS:
         kept, many = "", "so far"
     return blocking(
-        case, first,
+        case, *first,
         fact(f"{empty}{kept}", naks[0].event),
         fact(f"{fmt.count(len(naks), 'RNR NAK')} {many}, the last one here", naks[-1].event),
         *_next(qp), cure=Fix(commands.rooms(case, peer, wqe.length)),
@@ -115,7 +117,7 @@ def no_rr(case: Case, send: Send, qp: QueuePair) -> Finding:
     lost = _rnr_retries_exhausted if qp.transport.acknowledged else _dropped
     found = lost(case, target)
     if not found:
-        return ok("it found a receive, or needed none")
+        return _still_unready(case, qp)
     if send.wqe is None:
         return fail(*found, since=found[0].event)
     meant = None if qp.transport.connected else receivers.addressee(
@@ -124,6 +126,15 @@ def no_rr(case: Case, send: Send, qp: QueuePair) -> Finding:
         return _misdirected(case, send, send.wqe, target, meant)
     cure = _no_rr_cure(case, send.wqe, qp, target)
     return fail(*found, cure=cure, since=found[0].event)
+
+
+def _still_unready(case: Case, qp: QueuePair) -> Finding:
+    """Of a request that RNR NAKs answer, what rnr-infinite or rnr-wait reports; else no cause."""
+    found = _unready(case, qp)
+    if found.verdict in (Verdict.OK, Verdict.NA):
+        return ok("it found a receive, or needed none")
+    told_by = "rnr-infinite" if qp.attr.rnr_retry == INFINITE_RETRIES else "rnr-wait"
+    return replace(found, evidence=[*found.evidence, fact(f"see {told_by}")], told_by=told_by)
 
 
 def _misdirected(
@@ -161,17 +172,23 @@ def _rnr_retries_exhausted(case: Case, target: QueuePair) -> list[Evidence]:
         *_last_taken(case, target, naks[0].event),
         fact(f"it came, and {case.qp_name(target)} had no receive", naks[0].event),
         fact(f"{many}, the last one here, and none was posted meanwhile", naks[-1].event),
-        *_between(case, target, naks[0].timer),
+        *_between(case, send, target, naks[0]),
     ]
 
 
-def _between(case: Case, target: QueuePair, code: int | None) -> list[Evidence]:
-    """The wait before each further try, which the target asks for; [] where the log lacks it."""
-    if code is None:
+def _between(case: Case, send: Send, target: QueuePair, nak: PacketRow) -> list[Evidence]:
+    """The wait before each further try; [] where there was none, or the log lacks it."""
+    later = [row.at_ns for row in send.transmissions if row.at_ns > nak.at_ns]
+    if nak.timer is None or not later:
         return []
-    name = case.qp_name(target)
-    return [fact(f"each further try came {fmt.duration(RNR_NS[code])} later: min_rnr_timer={code} "
-                 f"of {name}", set_at(case, target, Attr.MIN_RNR_TIMER))]  # fmt: skip
+    tick_ns, asked_ns = case.profile.timer_tick_ns, RNR_NS[nak.timer]
+    waited_ns, timer = on_ticks_ns(asked_ns, tick_ns), f"min_rnr_timer={nak.timer}"
+    text = (
+        f"each further try came {fmt.duration(waited_ns)} later: {timer} of {case.qp_name(target)}"
+    )
+    if waited_ns != asked_ns:
+        text += f" asks for {fmt.duration(asked_ns)}, and timers tick every {fmt.duration(tick_ns)}"
+    return [fact(text, set_at(case, target, Attr.MIN_RNR_TIMER))]
 
 
 def _dropped(case: Case, target: QueuePair) -> list[Evidence]:

@@ -59,7 +59,8 @@ class Diagnosis:
     def causes(self, verdict: Verdict) -> list[Cause]:
         """Those with this verdict, in the order of the checklist."""
         return [Cause(check, finding, self.case.subject, self.name)
-                for check, finding in self.findings if finding.verdict is verdict]  # fmt: skip
+                for check, finding in self.findings
+                if finding.verdict is verdict and not finding.told_by]  # fmt: skip
 
     @property
     def ruled_out(self) -> list[str]:

@@ -42,13 +42,15 @@ class Fix:
 class Finding:
     """The result of one check for one case. since: the event at which the cause began.
 
-    Without `since` it is the earliest event of the evidence.
+    Without `since` it is the earliest event of the evidence. told_by: the check that reports the
+    same fact; `why` shows that one, `checklist` shows both.
     """
 
     verdict: Verdict
     evidence: list[Evidence] = field(default_factory=list)
     cure: Fix | None = None
     since: int | None = None
+    told_by: str = ""
 
     @property
     def origin(self) -> int:

@@ -35,7 +35,8 @@ def verdict(lab: Lab, what: str, slug: str, *, asked: bool = True) -> Verdict:
 def blamed(lab: Lab, what: str, *, asked: bool = True) -> list[str]:
     """The names of all that are called a cause; stations only where nothing else is."""
     found = findings(lab, what, asked=asked)
-    failed = [slug for slug, finding in found.items() if finding.verdict is Verdict.FAIL]
+    failed = [slug for slug, finding in found.items()
+              if finding.verdict is Verdict.FAIL and not finding.told_by]  # fmt: skip
     return [slug for slug in failed if not BY_SLUG[slug].row.station] or failed
 
 

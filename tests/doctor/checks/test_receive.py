@@ -1,8 +1,10 @@
 """The receive side, items 53 to 66: who is not to be blamed, and who takes the blame instead."""
 
+import pytest
+
 from rdmalab.doctor.check import Verdict
 from rdmalab.lab import Lab
-from rdmalab.spec.profiles import MLX5, RXE, Profile
+from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile
 from tests.doctor.asking import blamed, evidence, findings, verdict, why
 from tests.labs import RECV, SEND, lab_of, refusal, well
 
@@ -86,9 +88,10 @@ def test_write_no_signal_not_unasked() -> None:
 
 
 # --------------------------------------------------------------------------- 54 no-rr
-def test_no_rr_only_after_rnr_retry_exc() -> None:
+def test_no_rr_is_the_cause_only_after_rnr_retry_exc() -> None:
     lab = lab_of(SEND, "run 10us", pair="use rc_pair rnr_retry=3 min_rnr_timer=12")
-    assert verdict(lab, _WR, "no-rr") is Verdict.OK
+    assert findings(lab, _WR)["no-rr"].told_by == "rnr-wait"
+    assert blamed(lab, _WR) == ["rnr-wait"]
     well(lab, "run")
     assert verdict(lab, _WR, "no-rr") is Verdict.FAIL
     assert helps(lab, _WR)
@@ -106,6 +109,30 @@ def test_no_rr_by_a_receive_posted_too_late() -> None:
     report = why(lab, _RECV)
     assert (report.slug, report.causes[0].name) == ("no-rr", "A.qp0.wr[1]")
     assert helps(lab, _RECV)
+
+
+def test_a_request_that_waits_for_a_receive_has_not_found_one() -> None:
+    lab = lab_of(SEND, "run 1ms")
+    text = lab.do(f"checklist no-receive {_WR}")[-1].value.text
+    assert "in all: 1 FAIL" in text
+    assert "FAIL no-rr" in text
+    report = why(lab, _WR)
+    assert [cause.check.slug for cause in report.causes] == ["rnr-infinite"]
+    assert not {"no-rr", "rnr-wait"} & {*report.ruled_out}
+
+
+@pytest.mark.parametrize(("retries", "profile", "said"), [
+    (0, STRICT, ""),
+    (1, STRICT, "each further try came 10 us later: min_rnr_timer=1 of B.qp0"),
+    (1, RXE, "each further try came 4 ms later: min_rnr_timer=1 of B.qp0 asks for 10 us, and "
+             "timers tick every 4 ms"),
+])  # fmt: skip
+def test_the_wait_before_a_further_try_is_that_of_the_device(
+    retries: int, profile: Profile, said: str
+) -> None:
+    lab = lab_on(profile, SEND, "run", pair=f"use rc_pair rnr_retry={retries} min_rnr_timer=1")
+    found = [fact.text for fact in findings(lab, _WR)["no-rr"].evidence if "further" in fact.text]
+    assert found == ([said] if said else [])
 
 
 # --------------------------------------------------------------------------- 55 recv-state
