@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
     from rdmalab.tui.app import Rdmalab
+    from tests.page.lab_tab import ChromiumTab
 
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "screenshots"
@@ -164,6 +165,19 @@ def book() -> None:
         drawn(page, TARGET / "book.png", 1150, 1420)
 
 
+def _rest(tab: ChromiumTab) -> None:
+    """Wait until the line is carried out and nothing has changed for a while."""
+    before, since = "", time.monotonic()
+    while time.monotonic() < since + 2 * _SIDE_S:
+        text = tab.text
+        if text != before or tab.python(_IS_BUSY):
+            before, since = text, time.monotonic()
+        time.sleep(0.05)
+
+
+_IS_BUSY = "main = process._app.main\nmain.prompt.busy or main._is_due or main.prompt.has_more"
+
+
 def web_page() -> None:
     """The lab in a web page, dark and light, in windows of three sizes and on a tablet."""
     from rdmalab import cli
@@ -186,7 +200,7 @@ def web_page() -> None:
                         for wanted in ("0.100 us", "answers"):
                             tab.say("next", wanted)
                         tab.say("why", "RNR_RETRY_EXC_ERR")
-                        time.sleep(2 * _SIDE_S)
+                        _rest(tab)
                         name = f"page-{width}x{height}-{'dark' if is_dark else 'light'}.png"
                         (TARGET / name).write_bytes(tab.picture())
             finally:
