@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 from rdmalab import disk
+from rdmalab.grammar.hints import suggest
 from rdmalab.recovery.user_paths import settings_file
 
 _MOST = 1 << 16  # bytes of the file
@@ -50,6 +51,12 @@ def _says(sentence: str, values: Mapping[str, object], *more: str) -> Mapping[st
 
 _SWITCH: dict[str, object] = {"on": True, "off": False}
 _AUTO: dict[str, object] = {"auto": None}
+# Only the app may import Textual; a test compares these names with those of Textual.
+_OF_TEXTUAL = """
+    textual-dark textual-light nord gruvbox catppuccin-mocha dracula tokyo-night monokai flexoki
+    catppuccin-latte catppuccin-frappe catppuccin-macchiato solarized-light solarized-dark rose-pine
+    rose-pine-moon rose-pine-dawn atom-one-dark atom-one-light ansi-dark ansi-light
+"""
 
 
 @dataclass(slots=True)
@@ -58,8 +65,7 @@ class Settings:
 
     theme: str = field(default="auto", metadata=_says(
         "Colours of the app; auto: dark or light, as the terminal is.",
-        _words("auto dark light contrast terminal"),
-        "[a-z][a-z0-9-]*", "the name of a Textual theme",
+        _words(f"auto dark light contrast terminal {_OF_TEXTUAL}"),
     ))  # fmt: skip
     ascii: bool | None = field(default=None, metadata=_says(
         "Draw with ASCII only; auto: as the terminal is.", _AUTO | _SWITCH,
@@ -136,7 +142,9 @@ def value_of(name: str, text: str) -> object:
     if word in legal.values:
         return legal.values[word]
     if not legal.more or not re.fullmatch(legal.more, word):
-        raise WrongSetting(f'{name}: "{text}" is not legal; legal: {legal.legal}')
+        near = suggest(word, legal.values)
+        also = f"{near} Legal" if near.startswith("did you mean") else "legal"
+        raise WrongSetting(f'{name}: "{text}" is not legal; {also}: {legal.legal}')
     return int(word) if word.isdecimal() else word
 
 

@@ -4,9 +4,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from textual.theme import BUILTIN_THEMES
 
 from rdmalab.lab import Lab
 from rdmalab.recovery.user_paths import settings_file
+from rdmalab.tui.themes import PREFIX, own_themes
 from rdmalab.workbench import settings
 from rdmalab.workbench.help import SettingChange
 from rdmalab.workbench.settings import SETTINGS, Settings, WrongSetting, choose, read, write
@@ -80,6 +82,8 @@ def test_a_value_is_a_word_or_in_quotes(file: Path, line: str) -> None:
         ("mouse =", 'mouse: "" is not legal; legal: on, off'),
         ("width = 39", 'width: "39" is not legal; legal: auto, 40 to 250'),
         ("width = 251", 'width: "251" is not legal'),
+        ("theme = lihgt", 'theme: "lihgt" is not legal; did you mean light? Legal: auto, dark,'),
+        ("theme = nosuch", 'theme: "nosuch" is not legal; legal: auto, dark, light, contrast'),
         ("[look]", "'[look]' is not NAME = VALUE"),
         ('theme = "dark', "is not NAME = VALUE"),
         ("theme\x1b[2J", r"'theme\x1b[2J' is not NAME = VALUE"),
@@ -134,6 +138,19 @@ def test_the_word_at_the_prompt(file: Path) -> None:
     assert "legal: on, off" in str(wrong.error)
     (page,) = lab.do("help settings")
     assert all(each.sentence in page.value.text for each in SETTINGS.values())
+
+
+def test_the_themes_that_are_legal_are_those_of_the_app() -> None:
+    ours = {each.name.removeprefix(PREFIX) for each in own_themes()}
+    assert {*SETTINGS["theme"].values} == {"auto", *ours, *BUILTIN_THEMES}
+
+
+def test_an_unknown_theme_is_not_kept(file: Path) -> None:
+    lab = Lab()
+    for line in ("theme lihgt", "settings theme lihgt"):
+        (wrong,) = lab.do(line)
+        assert "did you mean light? Legal: auto, dark, light" in str(wrong.error), line
+    assert not file.exists()
 
 
 def test_a_setting_that_is_written_replaces_the_option_of_the_start() -> None:
