@@ -11,6 +11,7 @@ from typing import Any
 
 from rdmalab.command import (
     ArgumentKind,
+    EnumKind,
     ExpressionKind,
     FieldGroup,
     ListKind,
@@ -23,10 +24,10 @@ from rdmalab.command import (
     WordKind,
 )
 from rdmalab.grammar.expressions import parse_expression
-from rdmalab.grammar.hints import part_of_sge, quoted, suggest
+from rdmalab.grammar.hints import listed, part_of_sge, quoted, suggest
 from rdmalab.grammar.syntax import Argument, Atom, Braces, Reader, Value
 from rdmalab.grammar.tokens import Token, tokenize
-from rdmalab.grammar.values import NULLS, example, is_null, scalar
+from rdmalab.grammar.values import NULLS, example, is_null, legal_words, scalar
 
 Path = tuple[str, ...]
 
@@ -263,6 +264,9 @@ class Gathering:
         if missing:
             wanted = self.shortest(missing)
             hint = "add " + " ".join(f"{key}=…" for key in wanted)
+            for key, slot in zip(wanted, map(slots.get, missing), strict=True):
+                if slot is not None and isinstance(slot.kind, EnumKind):
+                    hint += listed(legal_words(slot.kind), f"; legal for {key}: ")
             hint = f"for example: {whole}" if whole and not self._written else hint
             only = slots.get(missing[0]) if len(missing) == 1 else None
             if only is not None and isinstance(only.kind, MomentKind | ExpressionKind | WordKind):

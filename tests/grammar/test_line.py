@@ -220,6 +220,10 @@ def test_aliases_and_default_nodes_are_for_people_not_for_files() -> None:
     assert wrong.value.hint == "write A.qp0 or B.qp0"
 
 
+OPCODES = (
+    "; legal for opcode: RDMA_WRITE, RDMA_WRITE_WITH_IMM, SEND, SEND_WITH_IMM, RDMA_READ, "
+    "ATOMIC_CMP_AND_SWP, …"
+)
 MISTAKES = [
     # line; the caret under it; message | hint
     "post_sned qp0 opcode=SEND",
@@ -251,10 +255,10 @@ MISTAKES = [
     'no key "qqqq" | legal here: bad_wr, wr_id, sg, num_sge, flags, imm_data, …',
     "post_send",
     "^^^^^^^^^",
-    "post_send also needs qp, opcode | add qp=… opcode=…",  # these commands have no docstrings
+    f"post_send also needs qp, opcode | add qp=… opcode=…{OPCODES}",  # they have no docstrings
     "post_send A.qp0",
     "^^^^^^^^^",
-    "post_send also needs opcode | add opcode=…",
+    f"post_send also needs opcode | add opcode=…{OPCODES}",
     "reg_mr A.mr0",
     "^^^^^^",
     "reg_mr also needs pd, length | add pd=… length=…",

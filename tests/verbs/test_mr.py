@@ -83,3 +83,15 @@ def test_mw_name_stands_for_its_rkey() -> None:
     line = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] rkey={}"
     well(lab, line.format("B.mw0"))
     assert "is a queue pair" in misread(lab, line.format("B.qp0")).message
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("reg_mr A.mr1 pd=A.pd0 length=8", "add access=…; legal for access: LOCAL_WRITE, REMOTE_W"),
+        ("alloc_mw A.mw1 pd=A.pd0", "add type=…; legal for type: TYPE_1, TYPE_2"),
+        ("create_qp A.qp1 pd=A.pd0", "add qp_type=…; legal for qp_type: RC, UC, UD, "),
+    ],
+)
+def test_a_line_without_a_key_of_few_words_names_them(line: str, hint: str) -> None:
+    assert hint in misread(lab_of(), line).hint
