@@ -6,6 +6,7 @@ from rdmalab.classroom.lab_session import LabSession
 from rdmalab.classroom.model import Task
 
 _MOVE = re.compile(r"modify_qp (\S+) state=(\w+)")
+_OWN_ID = "ID"  # in `student=ID`, where the student types an id
 _TO_TYPE = re.compile(r"(?: {2}|Type: )\s*(\S.*)")
 
 
@@ -13,12 +14,13 @@ def next_line(lab: LabSession) -> str:
     """The next line that the open task shows; empty if there is none.
 
     The lines are those of a taken hint, in a guided lab of its first hint, else of the task. When
-    all tasks are done: `submit`, in a guided lab the line that its last text shows.
+    all tasks are done: `submit`, in a guided lab the line that its last text shows, up to an ID.
     """
     task = lab.open_task
     if task is None:
         document = lab.lab.document
-        return next(iter(_lines_in(document.after or "")), "") if document.guided else "submit"
+        shown = next(iter(_lines_in(document.after or "")), "") if document.guided else "submit"
+        return shown.removesuffix(_OWN_ID)
     texts = [task.ask or "", *(hint.text for hint in task.hints)]
     known = sum(name.startswith(f"{task.id}.") for name in lab.hints) or lab.lab.document.guided
     lines = next(filter(None, map(_lines_in, reversed(texts[: known + 1]))), [])

@@ -61,7 +61,7 @@ def test_from_reset_to_the_end(state: Path) -> None:
         "done  5. A message", "done  6. Poll the completions", "done  7 of 9 tasks",
         "done  8 of 9 tasks", "done  9. Go back and do better", "All tasks are done.",
     ]  # fmt: skip
-    assert "load labs/by-hand" in done[-1]
+    assert "load labs/by-hand student=ID" in done[-1]
     assert "1. RESET to INIT" in "\n".join(Prompt("tour", width=200).ask("task"))
 
 
@@ -89,7 +89,8 @@ def test_the_next_line_can_be_taken_until_only_answers_are_left(state: Path) -> 
     shown.insert(shown.index("goto @before"), "why A.qp0.wr[2]")
     assert taken == shown
     assert exercise(prompt).open_task is None
-    assert next_line(exercise(prompt)) == "load labs/by-hand"  # it leads on
+    assert next_line(exercise(prompt)) == "load labs/by-hand student="  # it leads on
+    assert "student has no value" in typed(prompt, "load labs/by-hand student=")
 
 
 def test_a_line_that_was_refused_is_offered_when_its_turn_comes(state: Path) -> None:

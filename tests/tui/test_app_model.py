@@ -83,7 +83,7 @@ async def test_at_the_end_tab_takes_what_leads_on(
         if line.startswith("load "):
             break
         await model.evaluate(line, lines.append, pause)
-    assert model.offered == "load labs/by-hand"
+    assert model.offered == "load labs/by-hand student="  # the id is typed: work without is foreign
 
 
 def _open(model: AppModel) -> int:
