@@ -11,10 +11,11 @@ from rdmalab.classroom.next_line import next_line
 from rdmalab.recovery.recovered_sessions import offer
 from rdmalab.recovery.user_paths import STATE
 from rdmalab.scenario.files import found
+from rdmalab.scenario.reading import last_sentence
 from rdmalab.shell import kept_labs
 from rdmalab.shell.lab_requests import TOUR
 from rdmalab.shell.output_format import NOTE_PAGE
-from rdmalab.shell.styled_text import text_of
+from rdmalab.shell.styled_text import paragraphs, text_of
 from rdmalab.vocabulary import VOCABULARY
 from tests.logs import HEAD, close_all, opened
 from tests.shell.prompts import Prompt
@@ -63,6 +64,13 @@ def test_from_reset_to_the_end(state: Path) -> None:
     ]  # fmt: skip
     assert "load labs/by-hand student=ID" in done[-1]
     assert "1. RESET to INIT" in "\n".join(Prompt("tour", width=200).ask("task"))
+
+
+def test_a_question_of_the_tour_ends_its_text(state: Path) -> None:
+    tasks = exercise(Prompt("tour")).lab.document.tasks
+    asked = [last_sentence(paragraphs(task.ask or "")[0]) for task in tasks if task.is_asked]
+    assert len(asked) == 2
+    assert all(sentence.endswith("?") for sentence in asked)  # the row below the tasks is the last
 
 
 def test_a_wrong_answer_gets_its_words_and_a_hint_its_line(state: Path) -> None:
