@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 _SHOWN_SESSIONS = 5
 _MANY_LINES = 20  # that take long to carry out again, if they ran for long
+_MOST_COUNTS = 8  # how often a restoration says how far it is
 
 
 async def continued(evaluation: "Evaluation", request: Continue) -> str:
@@ -85,6 +86,8 @@ class _Continuation:
         done = 0
         while done < len(whole) and not (wrong := await self._again(whole[done])):
             done += 1
+            if not done % max(_MANY_LINES, len(lines) // _MOST_COUNTS):
+                self._say(f"{done} of {len(lines)} lines are restored.", DIM)
             await self.evaluation.pause()  # the screen and ^C are served between two lines
         self.log.whole()
         if done < len(whole):

@@ -478,6 +478,7 @@ def test_a_long_session_says_that_it_is_restored_and_serves_the_screen(tmp_path:
     asyncio.run(prompt.conversation.evaluate("continue", prompt.printed.append, pause))
     first = text_of(prompt.printed[0])
     assert first == "Restoring 30 lines, each is carried out again; ^C stops."
+    assert text_of(prompt.printed[1]) == "20 of 30 lines are restored."
     assert pauses == 30
 
 
