@@ -27,6 +27,8 @@ def verb_of(word: str) -> str:
 
 
 EMPTY = "new makes an empty world"
+_SEARCH = "explain WORD explains a term, help WORD a verb or a key"
+_LEAVES = "quit leaves; new leaves a lab or a lesson only"
 # Words for which other programs have what the lab calls otherwise.
 ELSEWHERE = {
     "clear": f"{EMPTY}; Ctrl-L clears the answers",
@@ -34,7 +36,8 @@ ELSEWHERE = {
     "restart": EMPTY,
     "reboot": EMPTY,
     "init": EMPTY,
-    "exit": "quit leaves",
+    "exit": _LEAVES,
+    "leave": _LEAVES,
     "undo": "back undoes the last event",
     "theme": "settings theme NAME chooses the colours; F3 changes to the next theme",
     "ls": "show lists the objects, lessons the lessons",
@@ -47,6 +50,8 @@ ELSEWHERE = {
     "receive": "did you mean post_recv?",
     "poll": "did you mean poll_cq?",
     "register": "did you mean reg_mr?",
+    "find": _SEARCH,
+    "search": _SEARCH,
     "memory": "reg_mr registers memory; show mr lists what is registered",
 }
 _WORLDS = ("world", "all", "everything", "lab", "session")

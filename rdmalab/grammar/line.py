@@ -146,7 +146,7 @@ def _refuse_call(line: str, tokens: list[Token], vocabulary: Mapping[str, Comman
         if is_verb or name.text.startswith("ibv_"):
             if called is None:
                 raise _no_verb(name, vocabulary)
-            message = f"{name.text}(…) is a call in C, not a line of the lab"
+            message = f"{name.text}(…) is a call in C, not a line of rdmalab"
             first = _FIRST.match(line, following.place.stop)
             example = next(iter(called.examples), called.name)
             typed = from_c(line, called, first[1], vocabulary) if first else ""

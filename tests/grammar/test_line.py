@@ -235,6 +235,12 @@ MISTAKES = [
     "poll",
     "^^^^",
     'no verb "poll" | did you mean poll_cq?',
+    "leave",
+    "^^^^^",
+    'no verb "leave" | quit leaves; new leaves a lab or a lesson only',
+    "find timeout",
+    "^^^^",
+    'no verb "find" | explain WORD explains a term, help WORD a verb or a key',
     "theme light",
     "^^^^^",
     'no verb "theme" | settings theme NAME chooses the colours; F3 changes to the next theme',
@@ -370,7 +376,7 @@ def is_useful(refusal: NotUnderstood, text: str) -> bool:
     ],
 )
 def test_a_pasted_call_of_c_gets_the_form_of_the_lab(line: str, wrong: str, hint: str) -> None:
-    with pytest.raises(NotUnderstood, match="is a call in C, not a line of the lab") as caught:
+    with pytest.raises(NotUnderstood, match="is a call in C, not a line of rdmalab") as caught:
         parse(line, LAB, "A")
     assert line[slice(*caught.value.place)] == wrong
     assert caught.value.hint.startswith(hint)
