@@ -493,6 +493,6 @@ LINES = {
 @pytest.mark.parametrize("call", LINES)
 def test_a_call_is_answered_with_its_line(call: str) -> None:
     with pytest.raises(NotUnderstood, match="is a call in C") as caught:
-        parse(call, VOCABULARY, "A")
+        parse(call, LAB, "A")
     assert caught.value.hint == f"write {LINES[call]}"
-    assert parse(LINES[call], VOCABULARY, "A")
+    assert parse(LINES[call], LAB, "A")
