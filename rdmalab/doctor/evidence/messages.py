@@ -110,9 +110,9 @@ def posting_of(log: Log, thing: Thing, psn: int, event: int) -> Record | None:
     return None
 
 
-def executed(log: Log, send: Send, until: int) -> int | None:
-    """The event, up to `until`, in which the peer executed an atomic, or completed a receive for
-    a send: a repetition would do so once more. None if it has not."""
+def executed(log: Log, send: Send, until: int) -> Record | None:
+    """The arrival, up to an event, with which a queue pair executed an atomic, or completed a
+    receive for a send: a repetition would do so once more. None if none has."""
     wqe, since = send.wqe, send.since
     if wqe is None or wqe.work is None or since is None:
         return None
@@ -123,7 +123,7 @@ def executed(log: Log, send: Send, until: int) -> int | None:
         came = _message(log, record)
         own = came is not None and (came.thing, came.wqe) == (send.subject.thing, wqe)
         if own and any(_is_execution(each, wqe) for each in log.within(event)):
-            return event
+            return record
     return None
 
 

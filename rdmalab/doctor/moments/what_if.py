@@ -277,7 +277,7 @@ def _sent(session: Session, subject: Subject, event: int, log: Log) -> Iterator[
         if harmless or not typed:
             continue
         same = _same_before(log, thing, wqe, event)
-        done = executed(log, Send(session, same, log), event) if same is not None else None
+        done = _executed(session, same, event, log) if same is not None else None
         if same is not None and done is not None:
             yield f"{name_of(session.names, same)} is carried out twice, first in event {done}"
         elif _was_meant(log, thing, wqe, subject):
@@ -286,6 +286,16 @@ def _sent(session: Session, subject: Subject, event: int, log: Log) -> Iterator[
             yield f"{session.names.of(thing)} sends a message that no program posts"
         elif subject.sort in _WAITS and _is_repeated(session, same, log):
             yield f"{name_of(session.names, same)} is carried out twice"
+
+
+def _executed(session: Session, subject: Subject, event: int, log: Log) -> int | None:
+    """The event in which the present peer of a connection executed its request, up to an event."""
+    send = Send(session, subject, log)
+    peer = peer_of(session.world, send.qp) if send.qp is not None else None
+    if send.qp is None or peer is None or not send.qp.transport.acknowledged:
+        return None
+    done = executed(log, send, event)
+    return rec.event_of(done) if done is not None and rec.place_of(done) == peer.thing[1:] else None
 
 
 def _failures(session: Session, subject: Subject, event: int, log: Log) -> Iterator[str]:

@@ -143,7 +143,8 @@ def test_polled_once_of_a_poll_before_arming() -> None:
     assert found.verdict is FAIL
     assert found.evidence[1].text.startswith("the last poll, of B.rx, returned 1 completion")
     assert why(lab.session, "B.rx").remedy is not None
-    assert why(lab.session, "B.rx").remedy.ends == "A.qp0.wr[1] is carried out twice"  # type: ignore[union-attr]
+    ends = why(lab.session, "B.rx").remedy.ends  # type: ignore[union-attr]
+    assert ends == "A.qp0.wr[1] is carried out twice, first in event 25"
 
 
 def test_polled_once_not_without_a_channel() -> None:
