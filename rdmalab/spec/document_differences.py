@@ -40,14 +40,14 @@ DIFFERENCES: dict[str, Difference] = {
     "zero-length-sge": Difference(
         ("length", "sge-zero", "zero_sge_bytes", "message-length"),
         "devices take length 0 as 0 bytes",
-        "ibv_post_send(3) states that length 0 means 2^31 bytes",
+        "RDMAmojo, ibv_post_send(), states that length 0 means 2^31 bytes",
         "mlx5 and Soft-RoCE take such an SGE as 0 bytes",
         "libmlx5 leaves it out of the work queue entry, Soft-RoCE adds its 0 bytes",
         "libmlx5 set_data_seg, kernel rxe", "sge/nothing-or-everything"),
     "long-message": Difference(
         ("message-length", "max_msg_sz", "refuses_long_message", "long_message_status"),
         "ConnectX reports a message longer than max_msg_sz in a completion",
-        "ibv_post_send(3) allows messages of RC and UC up to 2^31 bytes",
+        "IBTA allows messages of RC and UC up to 2^31 bytes",
         "a port of ConnectX takes 2^30 bytes: a longer send is posted and completes with "
         "IBV_WC_LOC_LEN_ERR; Soft-RoCE sends any length, no device limits receives",
         "libmlx5 and librxe do not compare a length with max_msg_sz",
