@@ -1,5 +1,6 @@
 """Lines of logs: the word that a line is about, and what else the line contains."""
 
+import errno
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
@@ -159,6 +160,10 @@ _CM_NUMBER = _pattern(rf"\b(?:status|error|reason)\W{{0,3}}?(-?)({_DECIMAL})\b")
 _C_NAME = _pattern(r"\bIBV_[A-Z0-9_]+\b")
 _ERRNO_NAME = re.compile(r"\bE[A-Z]{3,}\b")
 _MOVE = _pattern(rf"\b({_STATES})\s*(?:->|=>|→|\bto\b)\s*({_STATES})\b")
+_CURRENT_NEXT = _pattern(  # NVIDIA/nccl#2013
+    rf"\bcurr\w*\W+state\W{{1,3}}({_STATES})\b\W{{1,3}}next\W+state\W{{1,3}}({_STATES})\b"
+)
+_REMOTE_GID = _pattern(r"\bremote GID[ =]{1,3}([0-9a-f:.]{2,45})")
 _INTO = _pattern(rf"\b(?:to|into|state\W{{1,3}}(?:IBV_QPS_)?)\s*({_STATES})\b")
 # How programs say modify_qp in words of their own: "Couldn't change state to RTR".
 _CHANGE = _pattern(r"\bchang\w*\W+(?:\w+\W+){0,3}?state\b")
@@ -399,6 +404,7 @@ def _refused(text: str, verbs: Iterable[str]) -> Found | None:
         verb = "modify_qp"
     if verb == "modify_qp" and (move := _move(text)):
         way = f"to {move}" if " " not in move else move.replace(" ", " → ")
+        lines += _unanswered_address(text, number)
         return Found(f"modify_qp {move}", (f"modify_qp failed in the transition {way}", *lines))
     if verb and number is not None:
         rules = [n for n, r in RULES.items() if r.errno == number and f"ibv_{verb}(" in r.source]
@@ -407,6 +413,14 @@ def _refused(text: str, verbs: Iterable[str]) -> Found | None:
     if number is not None:
         return Found(errno_name(number), tuple(lines))
     return Found(verb, (f"{verb} failed; the line does not contain the errno",)) if verb else None
+
+
+def _unanswered_address(text: str, number: int | None) -> list[str]:
+    """Of an address that no host has: the rule, and the address where the line has it."""
+    if number not in (errno.ETIMEDOUT, errno.EHOSTUNREACH):
+        return []
+    gid = f" {match[1]}" if (match := _REMOTE_GID.search(text)) else ""
+    return [f"no host answers at the remote GID{gid}: explain rule ah-neighbour"]
 
 
 def _verb(text: str, verbs: Iterable[str]) -> str:
@@ -430,7 +444,7 @@ def _errno(text: str) -> int | None:
 
 def _move(text: str) -> str:
     """`RTR`, or `INIT RTR` where the line says both."""
-    if match := _MOVE.search(text):
+    if match := _CURRENT_NEXT.search(text) or _MOVE.search(text):
         return f"{match[1]} {match[2]}".upper()
     return match[1].upper() if (match := _INTO.search(text)) else ""
 

@@ -1,6 +1,7 @@
 """Reasons of refusals and drops: rules and errnos, refusals, drops, asynchronous events."""
 
 from collections.abc import Iterator
+from errno import EHOSTUNREACH
 from functools import partial
 
 from rdmalab.guide.article import Article, ArticleSection, Row, article
@@ -109,11 +110,15 @@ def entries() -> Iterator[Entry]:
         yield of_row("rule", name, rule_article, Sort.RULE, "rule")
 
 
+_ON_LINUX = {EHOSTUNREACH: "ah-neighbour"}
+"""Errnos that Linux can return where a rule of the lab returns another one."""
+
+
 def errnos() -> list[int]:
-    """The errnos that some rule raises on some profile."""
+    """The errnos that some rule raises on some profile, and those of Linux instead of them."""
     plain = [row.errno for row in RULES.values()]
     theirs = [n for p in PROFILES.values() for m in (p.errnos, p.batch_errnos) for n in m.values()]
-    return list(dict.fromkeys(plain + theirs))
+    return list(dict.fromkeys([*plain, *theirs, *_ON_LINUX]))
 
 
 def _errno(number: int) -> Errno:
@@ -135,8 +140,13 @@ def errno_article(number: int) -> Article:
         ("rules", " ".join(rules)),
         ("also", elsewhere),
     ]
-    see = [f"explain rule {rules[0]}"] if rules else []
+    shown = [*rules, *([_ON_LINUX[number]] if number in _ON_LINUX else [])]
+    see = [f"explain rule {name}" for name in shown[:1]]
     return article(errno_name(number), f"errno {number}", rows, see)
+
+
+# drivers/infiniband/core/addr.c, rdma_addr_find_l2_eth_by_grh: rdma_resolve_ip with 1000 ms.
+_WAITS_ON_LINUX = {"ah-neighbour": "after about 1 s, in which the kernel asks for the MAC"}
 
 
 def rule_article(name: str) -> Article:
@@ -150,7 +160,8 @@ def rule_article(name: str) -> Article:
         ("source", RULES[name].source),
     ]
     see = [f"explain {errno_name(RULES[name].errno)}"]
-    return article(name, "rule, refused at once", rows, see)
+    kind = "rule, refused by the call" if name in _WAITS_ON_LINUX else "rule, refused at once"
+    return article(name, kind, rows, see)
 
 
 def _accepted(rule: str) -> str:
@@ -164,6 +175,8 @@ def _accepted(rule: str) -> str:
 
 def _when(rule: str) -> str:
     """The state after a call that a rule refuses."""
+    if rule in _WAITS_ON_LINUX:
+        return f"here at once, on Linux {_WAITS_ON_LINUX[rule]}; the call has changed nothing"
     if rule not in OF_EACH_REQUEST:
         return "at once; the call has changed nothing"
     return (

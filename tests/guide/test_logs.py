@@ -42,6 +42,9 @@ LINES = [
     ("Failed to modify QP to RTR, check mtu, gid: Connection timed out [110]",
      "modify_qp … state=RTR"),
     ("ibv_modify_qp RTR -> RTS: Invalid argument.", "RTR → RTS"),
+    ("Call to ibv_modify_qp failed with 110 Connection timed out, on dev mlx5_0:1, curr state "
+     "INIT, next state RTR, local GID index 3", "INIT → RTR"),
+    ("Call to ibv_modify_qp failed with error No route to host errno 113", "EHOSTUNREACH"),
     ("Couldn't post send", "post_send"),
     ("got async event IBV_EVENT_QP_FATAL for qp 0x12", "IBV_EVENT_QP_FATAL"),
     ("status 012", "IBV_WC_RETRY_EXC_ERR"),
@@ -263,3 +266,11 @@ def test_a_log_with_one_subject_is_its_article() -> None:
     lines = LOG.splitlines()
     assert explain("\n".join(lines[1:3]), WORDS).title == "IBV_WC_RETRY_EXC_ERR"
     assert explain("\n".join(lines[6:]), WORDS).title == "IBV_WC_REM_ACCESS_ERR"
+
+
+def test_a_bring_up_that_timed_out_names_the_address_that_no_host_has() -> None:
+    found = read("ibv_modify_qp failed with 110 Connection timed out, curr state INIT, next state "
+                 "RTR, remote GID ::ffff:10.0.0.9", WORDS)  # fmt: skip
+    assert found is not None
+    assert found.word == "modify_qp INIT RTR"
+    assert "remote GID ::ffff:10.0.0.9: explain rule ah-neighbour" in found.facts[-1]

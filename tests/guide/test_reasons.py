@@ -114,3 +114,13 @@ def test_a_rule_of_each_request_says_that_earlier_ones_stay_posted(name: str) ->
 def test_other_rules_change_nothing_and_einval_says_both() -> None:
     assert row("rule transition", "when") == "at once; the call has changed nothing"
     assert "earlier requests of a list stay posted" in article_text("EINVAL")
+
+
+def test_the_rule_of_an_unknown_address_says_that_linux_waits() -> None:
+    assert "on Linux after about 1 s" in row("rule ah-neighbour", "when")
+    assert row("ETIMEDOUT", "who") == "the verb returns it"
+    assert "explain rule ah-neighbour" in article_text("EHOSTUNREACH")
+
+
+def test_the_length_of_2_to_the_31_is_not_ascribed_to_the_manual_page() -> None:
+    assert "RDMAmojo" in article_text("zero-length-sge")
