@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from rdmalab.tui.launch import launched
 from rdmalab.tui.screen_requests import copied, written
-from tests.tui.stand import stand
+from tests.tui.stand import Stand, stand
 
 
 def test_copy_reports_an_unwritable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,3 +61,16 @@ async def test_ctrl_c_copies_what_the_mouse_has_selected_and_says_so(pane: str) 
         said = next(iter(it.app._notifications)).message
         assert said.startswith("copied 1 line: sent to the terminal (OSC 52), and in ")
         assert wanted in it.app.clipboard
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_what_is_said_about_a_copy_does_not_cover_the_prompt(size: tuple[int, int]) -> None:
+    app = launched()
+    async with app.run_test(size=size, notifications=True) as pilot:
+        it = Stand(app, pilot)
+        await it.until(lambda: app.is_ready)
+        app.notify("copied 5 lines; kept in a file", title="Copy", timeout=40)
+        await it.sees("copied 5 lines")
+        (toast,) = app.screen.query("Toast")
+        assert not toast.region.overlaps(app.prompt.region)
+        assert toast.region.y > app.screen.query_one("#caption").region.y
