@@ -64,7 +64,7 @@ async def test_ctrl_c_copies_what_the_mouse_has_selected_and_says_so(pane: str) 
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-async def test_what_is_said_about_a_copy_does_not_cover_the_prompt(size: tuple[int, int]) -> None:
+async def test_the_notice_of_a_copy_does_not_cover_the_prompt(size: tuple[int, int]) -> None:
     app = launched()
     async with app.run_test(size=size, notifications=True) as pilot:
         it = Stand(app, pilot)
