@@ -68,7 +68,7 @@ class _Loader(yaml.SafeLoader):
 def compose(source: Source) -> Node:
     """The file as a tree; raises FileError if it is not plain YAML."""
     node = composed(source)
-    if wrong := [*_too_deep(source, node, source.text.split("\n")), *duplicates(source, node)]:
+    if wrong := duplicates(source, node):
         raise together(wrong)
     return node
 
@@ -98,6 +98,8 @@ def composed(source: Source) -> Node:
             loader.dispose()
     if node is None:
         raise source.error("the file is empty", "it begins with rdmalab: 1")
+    if joined := list(_too_deep(source, node, source.text.split("\n"))):
+        raise together(joined)
     return node
 
 

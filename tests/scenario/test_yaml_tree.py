@@ -1,9 +1,12 @@
 """YAML as texts with places."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rdmalab.cli import Exit, main
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.source import FileError, Source, SourcePlace
 
@@ -89,6 +92,17 @@ def test_an_item_that_is_indented_too_deep_is_no_part_of_the_text_above(more: st
     assert str(wrong).startswith(f"f:4:{3 + len(more)}: this line is indented deeper")
     assert "begin it in column 3" in str(wrong)
     assert complaint("a:\n  - one\n    -two\n  - |\n    x\n    - y\n") is None
+
+
+def test_check_names_an_item_that_is_indented_too_deep(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "x.rdmalab.yaml"
+    file.write_text("rdmalab: 1\ntitle: t\nsteps:\n  - use rc_pair\n   - post_recv B.qp0\n")
+    assert main(["check", str(file)]) == Exit.USAGE
+    answer = capsys.readouterr().out
+    assert answer.startswith(f"{file}:5:4: this line is indented deeper than the list above")
+    assert "begin it in column 3" in answer
 
 
 def test_a_bracket_that_is_never_closed_is_named_where_it_opens() -> None:
