@@ -283,16 +283,19 @@ def asked(step: "PlannedStep") -> list[Line]:
     return lines
 
 
-def read_so_far(runner: "Runner") -> tuple[list[Line], int]:
+def read_so_far(runner: "Runner", *, brief: bool = False) -> tuple[list[Line], int]:
     """The notes of a lesson up to this moment, and the number of the line where the newest begins.
 
     Each begins after an empty line. Of a question whose answer is there the choices are left out.
+    brief: without a note that was read before.
     """
     from rdmalab.scenario.reading import question, reading
 
     found, lines, newest = reading(runner), list[Line](), 1
     for text in filter(None, (found.about, *found.revealed)):
         lines += [[], *answered(text, runner.wrong_at(found.before))]
+    if found.before is not None and not (found.revealed or brief):
+        lines += [[], *(plain(line, DIM) for line in paragraphs(found.before.text))]
     if found.stop is not None:
         newest = len(lines) + 1
         ask = question(found.stop)[1] if found.after else ""

@@ -1,4 +1,4 @@
-"""Text of a lesson or a lab beside the wire: as a strip of two rows, or as a page."""
+"""Text of a lesson or a lab beside the wire: as a strip of two or three rows, or as a page."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BAR = 16  # cells of the bar of progress
 
 # --------------------------------------------------------------------------- the strip
 def strip(view: WorldView, width: int) -> list[Line]:
-    """Two rows: what was seen and what F8 does next, or the open task and the line for Tab."""
+    """The note that was read and the one of F8, in three rows at most; or the task and its line."""
     if (lab := view.model.exercise) is not None:
         return _task_strip(lab, width)
     if (walk := view.model.walk) is None:
@@ -51,7 +51,7 @@ def strip(view: WorldView, width: int) -> list[Line]:
     is_here = not view.model.is_in_past
     if walk.over and is_here:
         last = page.stop.text if page.stop else ""
-        return [*_rows("seen", _DIM, answers if page.after else last, width, 1), _end(walk)]
+        return [*_seen(answers if page.after else last, width), _end(walk)]
     label = "F8" if is_here else "now"
     text = page.stop.text if page.stop else page.about
     if page.stop is not None and page.stop.step.choices:  # the prompt has the whole question
@@ -59,7 +59,13 @@ def strip(view: WorldView, width: int) -> list[Line]:
         if letters := open_letters(walk) if is_here else "":
             label, text = "asked", f"{text}  {fmt.either(letters)} answers, F8 goes on"
     read = _rows(label, _VERB, text, width)
-    return [*_rows("seen", _DIM, seen, width, 1), *read] if len(read) < 2 and seen else read
+    return [*_seen(seen, width), *read] if len(read) < 2 and seen else read
+
+
+def _seen(text: str, width: int) -> list[Line]:
+    """A text that was read: in two rows if it ends there, else in one."""
+    whole = _rows("seen", _DIM, text, width, 3)
+    return whole if len(whole) <= 2 else _rows("seen", _DIM, text, width, 1)
 
 
 def _rows(label: str, style: str, text: str, width: int, most: int = 2) -> list[Line]:
@@ -93,11 +99,12 @@ def _task_strip(lab: LabSession, width: int) -> list[Line]:
 
 
 # --------------------------------------------------------------------------- the page
-def page(view: WorldView, *, lecture: int = 0) -> tuple[list[Line], int]:
+def page(view: WorldView, *, lecture: int = 0, brief: bool = False) -> tuple[list[Line], int]:
     """All that there is to read, not folded, and the number of the line where the newest begins.
 
     lecture: the columns of one, 0: none. Its keys are named, because nothing can be typed, and what
-    a step has answered is below the note, because there is no prompt.
+    a step has answered is below the note, because there is no prompt. brief: no note that was read
+    before.
     """
     if (lab := view.model.exercise) is not None:
         tasks = list(_tasks(lab))
@@ -111,7 +118,7 @@ def page(view: WorldView, *, lecture: int = 0) -> tuple[list[Line], int]:
         [(_STRONG, shown(walk.scenario.title))],
         _bar(found.reached, total, f"step {found.reached} of {total}"),
     ]
-    notes, newest = read_so_far(walk)
+    notes, newest = read_so_far(walk, brief=brief)
     is_here = not view.model.is_in_past
     outlook = _lecture_outlook if lecture and walk.ok else _outlook
     end = outlook(walk, is_here=is_here)

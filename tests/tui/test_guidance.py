@@ -34,6 +34,14 @@ async def test_at_80x24_a_lesson_leaves_the_wire_and_says_its_note_once() -> Non
         assert times(it, "In ERR work may still be posted.") == 1
 
 
+async def test_at_80x24_a_long_note_that_was_seen_has_a_second_row() -> None:
+    async with stand((80, 24)) as it:
+        await it.say(LESSON, "next", "next", "next")
+        await it.sees("it comes back", "        flushed.", "F8      B.qp0 is still in RTS.")
+        await it.say("load loss/lost-packet")
+        await it.until(lambda: it.app.main.query_one("#strip").size.height == 2)
+
+
 async def test_at_120x40_the_notes_have_the_page_and_the_prompt_has_the_lines() -> None:
     async with stand((120, 40)) as it:
         await it.say(LESSON)

@@ -24,16 +24,18 @@ _HANG = 2
 
 
 class StripPane(Card, can_focus=False):
-    """Two rows for where the notes have no place of their own."""
+    """Two or three rows for where the notes have no place of their own."""
 
     def lines(self, width: int, height: int) -> list[tuple[int, Content]]:
-        """Texts read so far and coming; a third row is the note where there is room."""
+        """Texts read so far and coming."""
         del height
         if self.view.model.walk is None and self.view.model.exercise is None:
             return []
         from rdmalab.tui.guidance import strip  # with pydantic, half of the start
 
-        return list(enumerate(contents([line]) for line in strip(self.view, width)))
+        found = [contents([line]) for line in strip(self.view, width)]
+        self.set_class(len(found) > 2, "-long")  # the style sheet gives it another row
+        return list(enumerate(found))
 
 
 class NotesPane(VerticalScroll, Pane):
@@ -101,8 +103,12 @@ class NotesPane(VerticalScroll, Pane):
         from rdmalab.tui.guidance import page
 
         width = max(20, self._width)
-        lines, newest = page(self.view, lecture=width if self.has_class("-lecture") else 0)
-        folded = [fold(line, width, _hang(line)) for line in lines]
+        for brief in (False, True):
+            lecture = width if self.has_class("-lecture") else 0
+            lines, newest = page(self.view, lecture=lecture, brief=brief)
+            folded = [fold(line, width, _hang(line)) for line in lines]
+            if sum(map(len, folded)) <= self.scrollable_content_region.height:
+                break
         found = linked(contents(row for rows in folded for row in rows))
         if not found.is_same(self.shown):
             self.shown, self._at = found, -1

@@ -77,6 +77,21 @@ async def test_the_strip_says_what_was_seen_and_what_comes() -> None:
         assert it.text.splitlines()[1] == "now     How does wr7 end?"
 
 
+async def test_a_note_that_was_seen_is_read_to_its_last_word() -> None:
+    lines = (LESSON, "next", "next", "next")
+    async with hosted(strip, *lines, size=(78, 3)) as it:
+        seen, goes_on, comes = it.text.splitlines()
+        assert seen == "seen    In ERR work may still be posted. It is not sent, it comes back"
+        assert goes_on == "        flushed."
+        assert comes.startswith("F8      B.qp0 is still in RTS.")
+    async with hosted(page, *lines, size=(48, 14)) as it:
+        assert "It is not sent, it comes back flushed." in " ".join(it.text.split())
+        assert "B.qp0 is still in RTS." in it.text
+    async with hosted(page, *lines, size=(48, 9)) as it:  # what is to be read now goes first
+        assert "step 12 of 14" in it.text
+        assert "In ERR work" not in it.text
+
+
 async def test_a_note_that_is_too_long_for_the_strip_says_so() -> None:
     async with hosted(strip, LESSON, "next", "next", size=(30, 2)) as it:
         assert it.text.rstrip().endswith("…")
