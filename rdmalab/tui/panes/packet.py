@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from rdmalab.views.packets import DecodedRow, FieldRow, LayerRow
 
 _SLIM, _WIDE = 70, 110  # columns from which there are bytes, and 16 of them in a row
-_LOW = 12  # rows below which the headers after the BTH are read first
 _CLOSED = ("Ethernet", "IPv4", "IPv6", "UDP", "LRH", "ICRC", "VCRC")  # what does not differ much
 _QUIET = (
     "reserved",
@@ -54,7 +53,7 @@ class Layers(Tree[PacketPart], inherit_bindings=True):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"layers--layer", "layers--value", "layers--quiet"}
     DEFAULT_CSS = """
-    Layers { background: transparent; scrollbar-size: 0 0; overflow-x: hidden; }
+    Layers { background: transparent; scrollbar-size: 0 1; overflow-x: hidden; }
     Layers > .layers--layer { color: $event; text-style: bold; }
     Layers > .layers--value { color: $key; }
     Layers > .layers--quiet { color: $dim; }
@@ -106,7 +105,7 @@ class PacketPane(Pane, Horizontal, can_focus=False):
     PacketPane > Layers { width: 1fr; height: 1fr; }
     PacketPane > Vertical { width: 31; height: 1fr; }
     PacketPane.-wide > Vertical { width: 55; }
-    PacketPane VerticalScroll { height: 1fr; scrollbar-size: 0 0; }
+    PacketPane VerticalScroll { height: 1fr; scrollbar-size: 0 1; }
     PacketPane > #title { dock: top; width: 100%; height: 1; text-wrap: nowrap; }
     PacketPane.-slim > Vertical { display: none; }
     PacketPane #about { height: auto; max-height: 2; color: $dim; }
@@ -117,6 +116,7 @@ class PacketPane(Pane, Horizontal, can_focus=False):
         self.view = view
         self.packet: DecodedRow | None = None
         self.part: PacketPart | None = None
+        self._first: PacketPart | None = None  # the first open header: its bytes are seen
         self.border_title = "Packet"
 
     def compose(self) -> ComposeResult:
@@ -173,14 +173,16 @@ class PacketPane(Pane, Horizontal, can_focus=False):
             for layer in outer:
                 self._add(group, layer, opened=False)
             layers = layers[len(outer) :]
-        open_names = [layer.name for layer in layers if layer.name not in _CLOSED]
-        if 0 < self.size.height < _LOW:
-            open_names = open_names[1:] or open_names
-        for layer in layers:
-            self._add(tree.root, layer, opened=layer.name in open_names)
+        nodes = [self._add(tree.root, layer, opened=layer.name not in _CLOSED) for layer in layers]
+        opened = [node for node in nodes if node.is_expanded]
+        if 0 < self.size.height < tree.last_line + 2 and len(opened) > 1:
+            opened.pop(0).collapse()  # the headers after the BTH are read first
+        self._first = next((node.data for node in opened), None)
         self.call_after_refresh(tree.scroll_home, animate=False)
 
-    def _add(self, parent: TreeNode[PacketPart], layer: LayerRow, *, opened: bool) -> None:
+    def _add(
+        self, parent: TreeNode[PacketPart], layer: LayerRow, *, opened: bool
+    ) -> TreeNode[PacketPart]:
         """A layer with its fields; those that are reserved and 0 are one row, which opens."""
         stop = layer.offset + layer.length
         whole = PacketPart(layer.name, "", f"{layer.length} B", layer.offset, stop)
@@ -190,10 +192,11 @@ class PacketPane(Pane, Horizontal, can_focus=False):
                 node.add_leaf(part.field, part)
         if quiet := [part for part in parts if part.is_quiet]:
             first, last = min(part.start for part in quiet), max(part.stop for part in quiet)
-            named = f"{fmt.count(len(quiet), 'field')} of 0"
+            named = f"{fmt.count(len(quiet), 'field')} with the value 0"
             zeros = node.add(named, PacketPart(named, "", "", first, last, is_quiet=True))
             for part in quiet:
                 zeros.add_leaf(part.field, part)
+        return node
 
     # ---- choosing -------------------------------------------------------------------------------
     def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[PacketPart]) -> None:
@@ -265,8 +268,11 @@ class PacketPane(Pane, Horizontal, can_focus=False):
         if (part := self.part) is not None:
             place = part.bits or f"bytes {part.start} to {part.stop - 1}"
             text = f"{part.field or part.layer}  {place}"
-            row = part.start // self.bytes_a_row
-            self.query_one(VerticalScroll).scroll_to(y=max(0, row - 2), animate=False, force=True)
+        if (seen := part or self._first) is not None:
+            row = seen.start // self.bytes_a_row
+            self.query_one(VerticalScroll).scroll_to(
+                y=max(0, row - 2 * bool(part)), animate=False, force=True
+            )
         self.query_one("#about", Static).update(Content(text))
 
     def _rows(self, raw: bytes) -> Iterator[Content]:

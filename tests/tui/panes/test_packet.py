@@ -145,11 +145,25 @@ async def test_wide_panes_have_sixteen_bytes_in_a_row() -> None:
 
 
 async def test_where_room_is_short_the_values_are_whole_and_the_syndrome_is_seen() -> None:
-    for size in ((46, 16), (80, 7)):
+    for size in ((46, 16), (80, 7), (46, 13)):
         async with alone(packet, size, played("wrong-rkey")) as bench:
             assert "0x62 (NAK_REMOTE_ACCESS)" in bench.text
-            assert ("+000 " in bench.text) is (size[0] >= 70)
+            assert ("+030 " in bench.text) is (size[0] >= 70)
             assert "B->A NAK_REMOTE_ACCESS" in bench.grid[0]
+
+
+async def test_the_header_after_the_bth_is_open_and_its_bytes_are_seen() -> None:
+    for size in ((48, 13), (80, 7)):
+        async with alone(packet, size, played("wrong-rkey")) as bench:
+            pane = pane_of(bench)
+            pane.view.packet = next(
+                row.number for row in pane.view.view_of("show wire").rows if row.event == 16
+            )
+            pane.read_if_seen()
+            await bench.pilot.pause()
+            assert "rkey        0xdead" in bench.text
+            if size[0] >= 70:  # the bytes of va and rkey, not those of Ethernet
+                assert "+040 de ad 00" in bench.text
 
 
 async def test_without_a_packet_the_pane_is_empty() -> None:
@@ -168,7 +182,7 @@ async def test_the_text_has_all_layers_and_bytes() -> None:
 async def test_the_fields_that_say_nothing_are_one_row_that_is_not_cut() -> None:
     async with alone(packet, (47, 20), played("wrong-rkey")) as bench:
         await bench.pilot.pause()
-        assert any("▸ 6 fields of 0" in row for row in bench.grid), bench.grid
+        assert any("▸ 6 fields with the value 0" in row for row in bench.grid), bench.grid
 
 
 async def test_without_a_packet_the_pane_says_so() -> None:
