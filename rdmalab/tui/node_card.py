@@ -46,7 +46,7 @@ if TYPE_CHECKING:
  OTHERS) = range(0, 1300, 100)  # fmt: skip
 _ARROWED = 52  # columns from which arrows stand between the states, on both nodes
 ROOMY = 48  # columns; from here on queues are named in words and drawn before their numbers
-_CELLS = (32, 16, 8)  # of a drawn queue, as many as fit
+_CELLS = 8  # of a drawn queue, at most: equal queues are drawn equally on both nodes
 ITEMS = 8  # of a list, at most
 _OCTETS = 8  # in a line
 
@@ -73,16 +73,15 @@ def state_line(row: DiagramRow, width: int) -> Content:
 
 
 def _chips(row: DiagramRow, arrow: str) -> Content:
-    line, current = Content(), False
+    line = Content()
     for each in row.states:
         if each.possible:
             gap = _ARROWS.get(each.state, arrow) if len(arrow) > 1 else arrow
-            gap = gap[current:] if line else ""  # a chip has blanks of its own at both ends
+            gap = gap if line else ""
             word, style = each.state.name, "" if each.legal_next else "$dim"
-            if current := each.current:
+            if each.current:
                 tone = CHIPS.get(each.state)  # the terminal's own ink is no ground: it is reversed
-                word, style = f" ●{word} ", f"bold $on on ${tone}" if tone else "bold reverse"
-                gap = gap[:-1]
+                word, style = f"●{word}", f"bold $on on ${tone}" if tone else "bold reverse"
             action = click("explain", f"state {each.state.name}")
             line = Content.assemble(line, (gap, "$dim"), (word, f"{style} {action}"))
     return line
@@ -125,8 +124,7 @@ def queue_line(
     """A queue: its name, its slots in numbers, what is in them, and a drawing of the slots.
 
     label: the short name, the word, and what `explain` is asked. slots: used, all. kinds: of each
-    slot in use; where there are many a cell stands for several, and shows the worst. The first
-    words go first where there is no room.
+    slot in use. The first words go first where there is no room.
     """
     (short, word, topic), (used, size) = label, slots
     name = f"{word:<10}" if width >= ROOMY else f"{short} "
@@ -134,18 +132,21 @@ def queue_line(
     head = Content.assemble((name, about), f"{used} of {size}".ljust(8 if width >= ROOMY else 0))
     forms = (filled(999, [head, *words[at:]]) for at in range(len(words) + 1))
     line = first_fit(width, *forms)
-    if used:
-        gauges = (at_right(line, _gauge(kinds, size, cells), width) for cells in _CELLS)
-        line = next((each for each in gauges if each is not line), line)
-    return line
+    return at_right(line, _gauge(kinds, size), width) if used else line
 
 
-def _gauge(kinds: Sequence[Meaning], size: int, cells: int) -> Content:
-    """The slots of a queue in at most so many cells; each stands for equally many slots."""
-    share = -(-size // cells)
+def _gauge(kinds: Sequence[Meaning], size: int) -> Content:
+    """The slots of a queue, one a cell, `…` for free ones without a cell.
+
+    Where more are in use than there are cells, each cell stands for equally many slots, which is
+    said, and shows the worst.
+    """
+    share = -(-size // _CELLS) if len(kinds) > _CELLS else 1
     groups = (kinds[at : at + share] for at in range(0, len(kinds), share))
     drawn = [_slot(min(group, key=_ORDER.index)) for group in groups]
-    return Content.assemble(*drawn, ("□" * (-(-size // share) - len(drawn)), "$dim"))
+    free = "□" * (min(_CELLS, -(-size // share)) - len(drawn))
+    scale = f" {share} each" if share > 1 else "…" if size > _CELLS else ""
+    return Content.assemble(*drawn, (free + scale, "$dim"))
 
 
 _ORDER = (Meaning.FAILED, Meaning.FLUSHED, Meaning.REFUSED, Meaning.WAITING, Meaning.UNDER_WAY,

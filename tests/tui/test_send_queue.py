@@ -71,5 +71,7 @@ def test_a_long_queue_is_drawn_by_its_worst_slots() -> None:
     peer = made.replace("A.", "B.")
     posts = [WRITE.format(n).replace("qp0", "qp1") for n in range(20)]
     shown = queue(made, peer, "connect A.qp1 B.qp1", *posts, "run", qp="A.qp1")
-    assert shown[0] == "send      20 of 64  ✓ 20 acked           ✓✓✓✓✓□□□□□□□□□□□"
+    assert shown[0] == "send      20 of 64  ✓ 20 acked            ✓✓✓□□□□□ 8 each"
+    short = queue(made, peer, "connect A.qp1 B.qp1", *posts[:3], "run", qp="A.qp1")
+    assert short[0].endswith(" ✓✓✓□□□□□…")  # a cell is a slot where all in use have one
     assert len(shown) == 9
