@@ -59,7 +59,7 @@ def entries(report: Report) -> Iterator[Entry]:
     for part, group in groupby(_causes_apart(report), key=lambda row: row.part):
         rows = list(group)
         if part is RowPart.CAUSE:
-            yield from _cause(rows)
+            yield from _cause(rows, max(1, len(report.causes)))
             continue
         for at, row in enumerate(rows):
             label = _LABELS.get(part, row.lead.strip(" :"))
@@ -85,12 +85,14 @@ def _causes_apart(report: Report) -> Iterator[Row]:
         yield row._replace(part=RowPart.CAUSE) if is_cause else row
 
 
-def _cause(rows: list[Row]) -> Iterator[Entry]:
-    """Each cause: the first fact that shows it, more facts, the rule."""
+def _cause(rows: list[Row], roots: int) -> Iterator[Entry]:
+    """Each cause: the first fact that shows it, more facts, the rule; after the roots, effects."""
     for row, *facts in _split(rows):
         about, _, rule = row.text.partition(": ")
         first = facts[0] if facts else row._replace(text=rule)
-        yield Entry("cause", f"{first.text}  ({row.lead}{about})", row, Meaning.NAME, first.event)
+        is_root = row.number <= roots
+        label, meant = ("cause", Meaning.NAME) if is_root else ("effect", Meaning.PLAIN)
+        yield Entry(label, f"{first.text}  ({row.lead}{about})", row, meant, first.event)
         for at, fact in enumerate(facts[1:]):
             yield Entry("" if at else "evidence", fact.text, fact, event=fact.event)
         if facts:

@@ -5,7 +5,7 @@ import pytest
 from rdmalab.doctor.report.report import Report
 from rdmalab.lab import Lab
 from rdmalab.tui.app_model import FIRST, AppModel
-from rdmalab.tui.panes.why import WhyPane, drawn, entries
+from rdmalab.tui.panes.why import WhyPane, _order, drawn, entries
 from rdmalab.tui.world_view import WorldView
 from rdmalab.views.columns import Meaning
 from tests.tui.pane_host import Hosted, hosted
@@ -53,6 +53,14 @@ def test_verdict_cause_evidence_rule_and_fix_in_this_order() -> None:
     fix = next(at for at, entry in enumerate(found) if entry.label == "fix")
     assert [entry.label for entry in found[fix + 1 : fix + 5]] == [""] * 4
     assert found[fix + 1].text == "modify_qp A.qp0 state=RESET"
+
+
+def test_what_follows_from_the_cause_is_an_effect_after_the_fix() -> None:
+    found = sorted(entries(answer(BAD, SEND, "run", about="A.qp0.wr[8]")), key=_order)
+    named = [entry.label for entry in found if entry.label in {"cause", "fix", "effect"}]
+    assert named[:2] == ["cause", "fix"]
+    assert named.count("cause") == 1
+    assert "effect" in named
 
 
 def test_what_waits_and_what_is_well_have_other_signs() -> None:
