@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rdmalab.tui.app import Rdmalab
 
 _DIM, _HEAD = style(Meaning.DIM), style(Meaning.EVENT)
-_FACTS = 16  # columns of level and minutes
+_FACTS = 9  # columns of the minutes
 _MOVES = {"up": "cursor_up", "down": "cursor_down", "pageup": "page_up", "pagedown": "page_down"}
 
 
@@ -107,11 +107,10 @@ class Lessons(ModalScreen[None]):
             yield from (Option(self._row(each, width), id=each.name) for each in group)
 
     def _row(self, each: ListedLesson, width: int) -> Content:
-        """State, place on the path, title; level and minutes at the right."""
+        """State, place on the path, title; minutes at the right."""
         state = Meaning.CURRENT if each is self._next else Meaning.PLAIN
         state = Meaning.OK if each.name in self._done else state
-        level = f"level {each.level}" if each.level else ""
-        facts = f"{level:<8}{each.minutes:>3} min".rjust(_FACTS) if width > 2 * _FACTS else ""
+        facts = f"{each.minutes} min".rjust(_FACTS) if width > 4 * _FACTS else ""
         start = f"{each.order or '':>3}  "
         room = max(8, width - 2 - len(start) - len(facts))
         sign = piece("", state) if state is not Meaning.PLAIN else Content("  ")
@@ -131,7 +130,8 @@ class Lessons(ModalScreen[None]):
             except FileError as wrong:
                 words = str(wrong)
             text = Content.assemble(
-                (f"{shown(lesson.title)}\n", "bold"), (f"load {lesson.name}\n\n", _HEAD),
+                (f"{shown(lesson.title)}\n", "bold"), (f"load {lesson.name}", _HEAD),
+                (f"  level {lesson.level}\n\n" if lesson.level else "\n\n", _DIM),
                 "\n".join(map(shown, paragraphs(words))),
                 (f"\n\n{'  '.join(map(shown, lesson.tags))}", _DIM),
             )  # fmt: skip
