@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import App, ComposeResult
+from textual.binding import Binding
 from textual.containers import Container
 from textual.screen import Screen
 from textual.widgets import Static
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
     from types import ModuleType
 
-    from textual.binding import Binding, BindingType
+    from textual.binding import BindingType
     from textual.command import Provider
     from textual.driver import Driver
     from textual.filter import LineFilter
@@ -60,6 +61,7 @@ class Rdmalab(App[int]):
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(EVERYWHERE, priority=True),
         *bindings(TO_FOCUS, priority=True),
+        Binding(COMMAND_PALETTE_BINDING, "command_palette", "Palette", show=False, priority=True),
         *bindings(tuple(key for key in IN_PANES if key not in TO_FOCUS)),
     ]
     COMMANDS = {_finder}  # noqa: RUF012 (Textual has no ClassVar here)
@@ -331,6 +333,14 @@ class Rdmalab(App[int]):
         lab = self.main.model.exercise
         has_price = lab is not None and lab.lab.document.rules.doctor > 0
         (self.type_in if has_price else self.say)(f"why {name}")
+
+    def action_command_palette(self) -> None:
+        """Open the palette, which says what it finds."""
+        from textual.command import CommandPalette
+
+        if not CommandPalette.is_open(self):  # type: ignore[arg-type]
+            found = "a key, lesson, command, object, term or theme"
+            self.push_screen(CommandPalette(placeholder=found))
 
     def action_help(self) -> None:
         """Help on what has the focus."""

@@ -68,9 +68,11 @@ class Finder(Provider):
 
     async def discover(self) -> Hits:
         """Entries that are listed before anything is typed."""
-        for offer in self._offers:
-            if offer.is_first:
-                yield DiscoveryHit(_row(Content(offer.text), offer.help), offer.act, offer.text)
+        first = [offer for offer in self._offers if offer.is_first]
+        width = max(len(offer.text) for offer in first)
+        for offer in first:
+            row = _row(Content(offer.text.ljust(width)), offer.help)
+            yield DiscoveryHit(row, offer.act, offer.text)
 
     async def search(self, query: str) -> Hits:
         """The rows that match; those whose help matches come later."""

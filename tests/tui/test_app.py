@@ -20,7 +20,7 @@ async def test_the_prompt_and_the_bars_are_there_at_each_size(size: tuple[int, i
     async with stand(size) as it:
         assert it.grid[0].startswith(" rdmalab  2.215")
         assert any(row.lstrip(" │┃").startswith("A>") for row in it.grid)
-        await it.until(lambda: "F2 palette" in it.grid[-1])
+        await it.until(lambda: "F2 Palette" in it.grid[-1])
         await it.say("show pd")
         await it.sees("A.pd0")
 

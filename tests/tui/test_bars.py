@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def _keys(row: str) -> str:
     """The keys of a footer, one space apart, whatever room there is."""
-    return re.sub(" +", " ", row.split("F2 palette")[0])
+    return re.sub(" +", " ", row.split("F2 Palette")[0])
 
 
 async def test_no_key_of_the_footer_is_cut_off() -> None:

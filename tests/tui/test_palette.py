@@ -39,6 +39,16 @@ async def test_f2_finds_and_enter_does_it(typed: str, done: str) -> None:
             await it.until(lambda: done in it.said or done in it.text)
 
 
+async def test_what_is_offered_first_has_its_keys_in_a_column_and_says_what_else_is_found() -> None:
+    async with stand((120, 40)) as it:
+        await it.pilot.press("f2")
+        await it.sees("a key, lesson, command, object, term or theme", "F8  step", "F9  run")
+        columns = {row.index(key) for key in ("F8  step", "F9  run") for row in it.grid
+                   if key in row}  # fmt: skip
+        assert len(columns) == 1
+        assert any("╭" in row and "╮" in row for row in it.grid)
+
+
 async def test_each_hit_has_one_row_with_its_help() -> None:
     async with stand((120, 40)) as it:
         await it.pilot.press("f2", *"rnr-retry")

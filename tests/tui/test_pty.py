@@ -81,7 +81,7 @@ def test_resize_and_interrupt_during_an_endless_run(terminal: Terminal) -> None:
     terminal.resize(120, 40)
     terminal.wait_until(
         lambda rows: any(
-            row.rstrip().endswith("palette") and len(row.rstrip()) > 110 for row in rows
+            row.rstrip().endswith("Palette") and len(row.rstrip()) > 110 for row in rows
         )
     )
     terminal.send(AGAIN)
@@ -223,7 +223,7 @@ def test_a_storm_of_sizes_does_no_damage(terminal: Terminal) -> None:
         terminal.rest(0.02)
     terminal.send(b"alloc_pd A.p9\r")
     terminal.wait_for("A.p9 created")
-    terminal.wait_until(lambda rows: rows[0].startswith(" rdmalab") and "palette" in rows[-1])
+    terminal.wait_until(lambda rows: rows[0].startswith(" rdmalab") and "Palette" in rows[-1])
     assert b"Traceback" not in terminal.raw
 
 
