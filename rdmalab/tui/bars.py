@@ -209,11 +209,8 @@ class Keys(Widget, can_focus=False):
         finder = active.get(self.app.COMMAND_PALETTE_BINDING)
         palette = _key(self.app, finder.binding) if finder is not None else Content()
         width, line = self.size.width - 1, Content()
-        gap = (
-            "  "
-            if sum(each.cell_length + 2 for each in (*shown.values(), palette)) <= width
-            else " "
-        )
+        whole = sum(each.cell_length + 2 for each in (*shown.values(), palette))
+        gap = "  " if whole <= width else " "
         for key in shown.values():
             if line.cell_length + key.cell_length + palette.cell_length + 1 > width:
                 break

@@ -185,9 +185,8 @@ def receives(
     parts += [*counted(kinds, words), *_needed(need)]
     ranked: Ranked = [(TROUBLE if need else QUEUE if kinds else IDLE,
                        queue_line(label, slots, kinds, parts, width))]  # fmt: skip
-    for at, row in enumerate(
-        rows[-ITEMS:] if isinstance(queue, QpRow) else rows[: -ITEMS - 1 : -1]
-    ):
+    newest = rows[-ITEMS:] if isinstance(queue, QpRow) else rows[: -ITEMS - 1 : -1]
+    for at, row in enumerate(newest):
         meaning, word = _received(row)
         about = click("ask", fmt.work_name(queue.name, row.wr_id, is_send=False))
         text = f" {fmt.wr(row.wr_id)} {row.length} B {word}", about
@@ -354,9 +353,8 @@ def sends(
     done = "acked" if TRANSPORTS[qp.qp_type].acknowledged else "sent"
     words = {Meaning.OK: done, **_LEFT, Meaning.REFUSED: "refused"}
     counts_text = counted((Meaning.FAILED if m is Meaning.FLUSHED else m for m in meanings), words)
-    counts_text += (
-        [] if qp.sq.free else [piece("full", Meaning.ATTENTION, click("explain", "sq-full"))]
-    )
+    if not qp.sq.free:
+        counts_text.append(piece("full", Meaning.ATTENTION, click("explain", "sq-full")))
     slots = qp.sq.used, qp.sq.capacity
     line = queue_line(("SQ", "send", "max_send_wr"), slots, meanings, counts_text, width)
     ranked: Ranked = [(QUEUE if rows else IDLE, line)]

@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 
 _SLIM, _WIDE = 70, 110  # columns from which there are bytes, and 16 of them in a row
 _CLOSED = ("Ethernet", "IPv4", "IPv6", "UDP", "LRH", "ICRC", "VCRC")  # what does not differ much
-_QUIET = (
-    "reserved",
-    "pad_count",
-    "tver",
-    "fecn",
-    "becn",
-)  # fields that say nothing while they are 0
+_QUIET = ("reserved", "pad_count", "tver", "fecn", "becn")  # they say nothing while they are 0
 
 
 class PacketPart(NamedTuple):

@@ -137,9 +137,8 @@ class WhyPane(ListPane):
         self.as_of: Moment | None = None
         self.entries: list[Entry] = []
         self._given: Report | None = None  # by the prompt, and seen here
-        self._reported: tuple[str, int | None] | None = (
-            None  # the failure that `why` alone found first
-        )
+        # The failure that `why` alone found first.
+        self._reported: tuple[str, int | None] | None = None
         self._visited: int | None = None  # the event that somebody went to from here
         self._offered: list[str] = []
         self._took_s = 0.0
@@ -229,9 +228,8 @@ class WhyPane(ListPane):
         started = time.perf_counter()
         self.answer, self.as_of, self._visited = self.view.consult(self.question), now, None
         failure = _failure(self.answer)
-        if (
-            failure is not None and failure == self._reported
-        ):  # a fix posts the request again, as wr7 too
+        # A fix posts the request again, as wr7 too.
+        if failure is not None and failure == self._reported:
             newer = self.view.consult(failure[0])
             self.answer = newer if isinstance(newer, Report) else self.answer
         self._reported = self._reported or failure

@@ -226,9 +226,8 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
 
         arrivals: with them; they have a row of their own where an arrow has only one.
         """
-        drawn = (
-            {row.number for row in rows if isinstance(row, PacketRow)} if not arrivals else set()
-        )
+        numbers = (row.number for row in rows if isinstance(row, PacketRow) and not arrivals)
+        drawn = set(numbers)
         found = [r for r in rows if not (isinstance(r, PlannedRow) and r.number in drawn)]
         if self.follows:
             found = [r for r in found if self.follows in (r.qp, getattr(r, "dest_qp", ""))]
