@@ -45,14 +45,8 @@ class Head(Bar):
     def lines(self, width: int, height: int) -> Ranked:
         """One line."""
         del height
-        parts = [
-            *self._time(),
-            self._failed(),
-            self._coming(),
-            self._lesson(),
-            *self._settings(width),
-        ]
-        return [(0, filled(width, parts))]
+        first = (*self._time(), self._failed(), self._coming(), self._lesson())
+        return [(0, filled(width, [*first, *self._settings(width)]))]
 
     def _time(self) -> Iterator[Content]:
         """`4.427 us`, `ev 24 of 31  PAST`, the branch."""

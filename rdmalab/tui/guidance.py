@@ -74,10 +74,8 @@ def _rows(label: str, style: str, text: str, width: int, most: int = 2) -> list[
     rows = fold(plain(" ".join(text.split())), room, 0)
     if len(rows) > most:
         rows = [*rows[: most - 1], [("", text_of(rows[most - 1])[: room - 2] + " …")]]
-    gap = " " * NOTE_MARGIN
-    return [
-        [(style, (gap if at else label.ljust(NOTE_MARGIN))), *row] for at, row in enumerate(rows)
-    ]
+    labels = [label.ljust(NOTE_MARGIN), *[" " * NOTE_MARGIN] * len(rows)]
+    return [[(style, text), *row] for text, row in zip(labels, rows, strict=False)]
 
 
 def _task_strip(lab: LabSession, width: int) -> list[Line]:
