@@ -1,6 +1,7 @@
 """Commands help, explain and settings; `help_pages` makes the pages, and is imported for them."""
 
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Annotated
 
 from rdmalab.command import PROSE, Facts, NotUnderstood, OneOf, Recovery, command
@@ -55,7 +56,9 @@ class SettingChange:
         return f"{self.name} = {self.value}, in {self.file}"
 
 
-_ROWS = "\n\n".join(f"{n}: {row.sentence}\n{row.legal}." for n, row in SETTINGS.items())
+_ROWS = "\n\n".join(
+    f"{n}: {row.sentence}\n{fill(f'{row.legal}.', 100)}" for n, row in SETTINGS.items()
+)
 
 
 @command(Facts(recovery=Recovery.SKIP, short=(("set", ""), ("theme", "theme")), help_rows=_ROWS))
