@@ -1,73 +1,19 @@
-"""The command export; a scenario as a program, its notes as comments."""
+"""The command export."""
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from rdmalab.cli.program import Exit, program, tell, with_own_profile, write
 from rdmalab.cli.scenarios import opened, played, required_error, verdict
-from rdmalab.command import TimeMove
-from rdmalab.export import FORMATS, PROGRAMS, format_called, program_in
-from rdmalab.export.replay.calls import Chapter, NotExportable
+from rdmalab.export import FORMATS, PROGRAMS, format_called
 from rdmalab.export.texts import HELP_ROWS, TEXTS
-from rdmalab.lab import open_session
-from rdmalab.scenario.loader import Scenario
-from rdmalab.scenario.planned_step import PlannedStep
-from rdmalab.scenario.runner import Runner
 from rdmalab.shell.streams import print_octets
 
-
-class PlayedScenario:
-    """A scenario that was played, with the entry of the journal at which each step began."""
-
-    def __init__(self, scenario: Scenario, profile: str | None) -> None:
-        self.scenario = scenario
-        self.runner = Runner(scenario, open_session, profile=profile)
-        self.begins: list[int] = []
-        while (step := self.runner.coming) is not None:
-            self._judge(step)
-            self.begins.append(len(self.runner.session.journal))
-            self.runner.next_step()
-
-    def text(self, language: str) -> str:
-        """The program; NotExportable with the step and its line."""
-        document = self.scenario.document
-        title = "\n\n".join(part.strip() for part in (document.title, document.about or "") if part)
-        try:
-            return program_in(language).write(self.runner.session, title, self._chapters())
-        except NotExportable as wrong:
-            if wrong.entry is None:
-                raise
-            at = max(
-                (n for n, entry in enumerate(self.begins) if entry <= wrong.entry), default=None
-            )
-            if at is None:
-                raise NotExportable(f"its nodes or its link: {wrong.reason}") from None
-            raise self._of(self.scenario.steps[at], at + 1, wrong.reason) from None
-
-    def _judge(self, step: PlannedStep) -> None:
-        command = self.runner.session.vocabulary.get(step.line.partition(" ")[0])
-        if command is not None and command.facts.moves_time is TimeMove.ANY:
-            reason = f"{command.name} is a journey in time, which no program makes"
-            raise self._of(step, self.runner.position + 1, reason)
-
-    def _of(self, step: PlannedStep, number: int, reason: str) -> NotExportable:
-        return NotExportable(f"step {number}, line {step.place.line}: {reason}")
-
-    def _chapters(self) -> list[Chapter]:
-        """The steps from one note to the next."""
-        found: list[Chapter] = []
-        title, runs = "", dict[int, str]()
-        steps = self.scenario.steps[: len(self.begins)]
-        for step, begin in zip(steps, self.begins, strict=True):
-            if step.is_stop and (begin or title):
-                found.append(Chapter(title, begin, runs))
-                title, runs = "", {}
-            title = step.text or title
-            if step.step.run is not None:
-                runs[begin] = step.line
-        return [*found, Chapter(title, len(self.runner.session.journal), runs)]
-
+if TYPE_CHECKING:
+    from rdmalab.scenario.loader import Scenario
+    from rdmalab.scenario.runner import Runner
 
 _STANDARD_OUTPUT = "-"
 _AS_TEXT = "text"
@@ -123,7 +69,7 @@ def export(*, form: str, path: str, output: str, profile: str | None) -> int:
 
 def _programmed(scenario: "Scenario", profile: str | None, language: str, output: str) -> int:
     """Write the scenario as a program."""
-    from rdmalab.cli.exporting import PlayedScenario
+    from rdmalab.cli.exported_programs import PlayedScenario
     from rdmalab.export.replay.calls import NotExportable
 
     try:

@@ -5,7 +5,7 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
-from rdmalab.cli.exporting import PlayedScenario
+from rdmalab.cli.exported_programs import PlayedScenario
 from rdmalab.compat import process, script
 from rdmalab.compat.c.execute import Command, Execution
 from rdmalab.export.replay.calls import NotExportable
