@@ -1,4 +1,4 @@
-"""Structs that query_device and query_device_ex return."""
+"""Structs that query_device, query_device_ex and query_port return; entries of the GID table."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,6 +8,8 @@ from rdmalab.compat.pyverbs.c_types import INT, U8, U16, U32, U64, UINT32, conve
 from rdmalab.compat.pyverbs.struct import PORT_LINE, Number, ObjectField, Struct, members, table
 from rdmalab.compat.pyverbs.utils import be64toh
 from rdmalab.hca.device import Hca
+
+__name__ = "rdmalab.compat.pyverbs.device"  # the module of pyverbs that has its names
 
 _GID_TYPES = {0: "IB", 1: "RoCEv1", 2: "RoCEv2"}
 _PORT_STATES = {0: "NOP", 1: "Down", 2: "Init", 3: "Armed", 4: "Active", 5: "Defer"}
@@ -133,8 +135,6 @@ class GIDEntry(Struct):
     def _rows(self) -> list[tuple[str, object]]:
         return [("GID", self.gid_str()), *super()._rows()]
 
-
-__name__ = "rdmalab.compat.pyverbs.device"  # the module of pyverbs that has its names
 
 _LEFT = "{:<22}: {:<20}\n"
 
