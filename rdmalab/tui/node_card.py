@@ -138,8 +138,8 @@ def queue_line(
 def _gauge(kinds: Sequence[Meaning], size: int) -> Content:
     """The slots of a queue, one a cell, `…` for free ones without a cell.
 
-    Where more are in use than there are cells, each cell stands for equally many slots, which is
-    said, and shows the worst.
+    Where more are in use than there are cells, each cell stands for equally many slots, whose
+    number is written beside them, and shows the worst.
     """
     share = -(-size // _CELLS) if len(kinds) > _CELLS else 1
     groups = (kinds[at : at + share] for at in range(0, len(kinds), share))
