@@ -44,8 +44,7 @@ ACTS = (
     Act(f"{WRITE} flags=SIGNALED", pause_s=1.0),
     *(Act(key="f8", pause_s=1.1) for _ in range(4)),
     Act("why", pause_s=4.5),
-    Act(key="a", pause_s=2.0),  # the page of the answer: apply the fix
-    Act(key="escape", pause_s=0.5),
+    Act("apply", pause_s=2.0),
     Act("run", pause_s=4.0),
 )
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.animation import Act, Frame, frames, joined
+from tests.animation import ACTS, FILE, Act, Frame, frames, joined
 
 SVG = "{http://www.w3.org/2000/svg}"
 _STEP = re.compile(r"([\d.]+)%\{visibility:(\w+)\}")
@@ -61,3 +61,14 @@ def test_it_is_small_and_needs_nothing_from_elsewhere(shown: list[Frame]) -> Non
     last = picture.partition("prefers-reduced-motion")[2]
     assert "animation:none;visibility:visible" in last
     assert joined(shown) == picture
+
+
+def test_the_picture_of_readme_ends_as_the_app_does() -> None:
+    """If it does not: `python -m tests.animation`, and look at it."""
+
+    async def last() -> Frame:
+        return [frame async for frame in frames(ACTS)][-1]
+
+    end = texts_of(asyncio.run(last()).svg)
+    assert any("SUCCESS" in text for _, _, text in end)
+    assert texts_at(FILE.read_text(), 99.9) == end
