@@ -125,17 +125,18 @@ def _refused(case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
         return None
     record = fatal[-1]
     what, reason = fmt.packet_words(rec.packet_of(record)), rec.reason_of(record)
-    exact = key_refusal(case.world, case.names, _number(case, record)) if reason == "rkey" else ""
+    number = _number(case, record) if reason == "rkey" else None
+    exact = "" if number is None else key_refusal(case.world, case.names, number)
     why = exact or fmt.reason(reason)
     return (f"it refused {what} of its peer at event {rec.event_of(record)}: {why}",)
 
 
-def _number(case: Case, record: Record) -> int:
-    """The place of a record in the trace."""
+def _number(case: Case, record: Record) -> int | None:
+    """The place of a record in the trace; None if it is older than what the trace has kept."""
     trace, event = case.world.trace, rec.event_of(record)
     places = range(trace.first, trace.latest + 1)
     first = bisect_left(places, event, key=lambda place: rec.event_of(trace.records[place]))
-    return next(place for place in places[first:] if trace.records[place] == record)
+    return next((place for place in places[first:] if trace.records[place] == record), None)
 
 
 _EXPLAIN: tuple[Callable[[Case, Thing, list[Record]], _Reason | None], ...] = (

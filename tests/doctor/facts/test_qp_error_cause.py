@@ -59,3 +59,16 @@ def test_an_unreliable_queue_pair_falls_less_deep() -> None:
 
 def test_qp_error_cause_of_device_fatal() -> None:
     assert fall_of(SEND, "device_fatal A").sentence == "the device of A failed (DEVICE_FATAL)"
+
+
+def test_a_refusal_older_than_the_kept_trace_has_its_general_words() -> None:
+    lab = lab_of(_WRITE.replace("remote=B.mr0", "rkey=0xdead"), "run")
+    case = case_of(lab, "B.qp0")
+    trace = lab.session.world.trace
+    before = qp_error_cause(case)
+    assert before is not None
+    assert "rkey 0xdead" in before.sentence
+    trace.forget(trace.latest + 1)
+    found = qp_error_cause(case)
+    assert found is not None
+    assert "refused RDMA_WRITE" in found.sentence
