@@ -135,7 +135,7 @@ def test_a_poll_that_is_too_early_says_what_comes_next() -> None:
 
 
 def test_a_polled_error_names_the_queue_pair_of_the_node_that_has_the_cq() -> None:
-    """Each node counts its queue pairs by itself: A.qp0 and B.qp0 have the same number."""
+    """Each node numbers its own queue pairs: A.qp0 and B.qp0 have the same number."""
     prompt = Prompt(
         "use rc_pair", "post_recv B.qp0 wr_id=7 sg=B.mr0[0:4]",
         "post_send A.qp0 opcode=SEND wr_id=7 sg=A.mr0[0:64] flags=SIGNALED", "run",
