@@ -462,13 +462,17 @@ def receive_at(place: CommandContext, name: str, pd: Thing, length: int, wr_id: 
     return [*lines, line(verb, name, {"wr_id": wr_id, "sg": sg})]
 
 
-def some_message(place: CommandContext, qp: QueuePair, length: int) -> str:
-    """A SEND of so many bytes at most, of whatever region there is, with a number of its own."""
+def some_message(place: CommandContext, qp: QueuePair, length: int, srq: str = "") -> str:
+    """A SEND of so many bytes at most, of whatever region there is, with a number of its own.
+
+    srq: name of the SRQ that it is for, in XRC.
+    """
     found = some_bytes(place, qp, length)
     given = {
         "wr_id": qp.sq.posted + 1,
         "opcode": "SEND",
         "sg": sge_words(place, qp.node, found[0]) if found and length else "",
+        "remote_srqn": srq,
         "flags": "SIGNALED",
     }
     return line("post_send", place.qp_name(qp), given)

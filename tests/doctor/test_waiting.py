@@ -350,3 +350,14 @@ def test_an_aborted_batch_is_not_the_cause_where_another_send_was_posted_since()
                   "post_send A.qx0 wr_id=5 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0]",
                   "poll A.cq0")  # fmt: skip
     assert why(played(_PAIR, *made, app, "run 50us"), "A.app").slug == "unsignaled"
+
+
+def test_silent_peer_of_a_thread_that_polls_the_queue_of_an_xrc_srq() -> None:
+    recv = "post_srq_recv B.srq0 wr={wr_id=1 sg=B.mr0[0:64]} wr={wr_id=2 sg=B.mr0[64:128]}"
+    tx = program("A.tx", send("A", 5, " flags=SIGNALED remote_srqn=B.srq0"), "poll A.cq0")
+    lab = played("use xrc_pair", recv, tx, program("B.rx", "poll B.cq0", "poll B.cq0"), "run 100us")
+    report = why(lab, "B.rx")
+    assert report.slug == "silent-peer"
+    assert "1 receive posted on B.srq0, and no message has come for it" in report.text
+    assert report.remedy is not None
+    assert "remote_srqn=B.srq0" in report.remedy.cure.lines[0]

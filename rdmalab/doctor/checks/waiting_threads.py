@@ -1,5 +1,6 @@
 """Threads that wait, or poll in vain, for what no other thread and no work request will bring."""
 
+from rdmalab.doctor.case import RecvWqe
 from rdmalab.doctor.evidence.host_reads import last_arrival, watched, written_over
 from rdmalab.doctor.facts import conditions, memory_waits
 from rdmalab.doctor.facts.lines_to_run import is_to_post
@@ -79,6 +80,8 @@ def nothing_outstanding(case: Case, waits: ThreadWait) -> Finding:
         return ok("its condition is false, or its request was not signaled or has failed")
     if waits.outstanding:
         return ok(f"{case.qp_name(waits.outstanding[0])} has work outstanding")
+    if waits.shared:
+        return ok(f"{case.names.of(waits.shared[0].thing)} holds a receive for it")
     evidence = [_last_post(case, qp) for qp in waits.feeding[:3]]
     names = " and ".join(case.names.of(thing) for thing in waits.cqs)
     advice = f"post a signaled send or a receive that completes on {names}, then poll"
@@ -127,22 +130,21 @@ def _last_post(case: Case, qp: QueuePair) -> Evidence:
 @check("silent-peer", waits=_on_queues)
 def silent_peer(case: Case, waits: ThreadWait) -> Finding:
     """FAIL of receives that wait for messages of a peer that has nothing left to send."""
-    numbers = {cq[1:] for cq in waits.cqs}
-    own = (qp for qp in waits.qps if (qp.node, qp.recv_cq) in numbers)
-    listening = [qp for qp in own if qp.source.wqes and qp.state is not QPState.ERR]
+    listening = _listening(case, waits)
     if not listening or any(case.world.find(cq, CompletionQueue).cqes for cq in waits.cqs):
         return ok("no receive of it waits for a message")
     if conditions.unmet(waits):
         return ok("its condition is false for another reason than that no message comes")
-    qp = next((qp for qp in listening if undelivered.is_quiet(case, qp)), None)
+    quiet = (each for each in listening if undelivered.is_quiet(case, each[0]))
+    qp, wqes, srq = next(quiet, (None, [], ""))
     peer = peer_of(case.world, qp) if qp is not None else None
     end = {(peer.node, peer.number)} if peer is not None else set()
     later = any(is_to_post(case, each, end) for each in waits.providers)
     if qp is None or peer is None or later:
         return ok("its peer may still send")
-    receives = fmt.count(len(qp.source.wqes), "receive")
-    length = qp.source.wqes[0].length
-    lines = [some_message(case, peer, length)] if peer.state is QPState.RTS else []
+    receives, where = fmt.count(len(wqes), "receive"), srq or case.qp_name(qp)
+    message = some_message(case, peer, wqes[0].length, srq)
+    lines = [message] if peer.state is QPState.RTS else []
     sends = peer.sq.posted or case.log.about(Kind.SEND_POSTED, peer.thing)
     sent = _last_post(case, peer) if sends else fact(f"{case.qp_name(peer)} has sent nothing")
     cure = Fix(lines) if lines else None
@@ -150,9 +152,18 @@ def silent_peer(case: Case, waits: ThreadWait) -> Finding:
         sent = other
         cure = Fix(program=f"post the answer on {case.qp_name(peer)}, which got the request")
     return (wait if waits.serves else fail)(
-        fact(f"{receives} posted on {case.qp_name(qp)}, and no message has come for it"),
+        fact(f"{receives} posted on {where}, and no message has come for it"),
         sent, waits.words(), *thread_waits.unread_events(case), cure=cure, since=waits.since(),
     )  # fmt: skip
+
+
+def _listening(case: Case, waits: ThreadWait) -> list[tuple[QueuePair, list[RecvWqe], str]]:
+    """The queue pairs whose receives complete on its queues, with these and, in XRC, their SRQ."""
+    numbers = {cq[1:] for cq in waits.cqs}
+    own = [(qp, [*qp.source.wqes], "") for qp in waits.qps if (qp.node, qp.recv_cq) in numbers]
+    xrc = [(qp, [*srq.wqes], case.names.of(srq.thing)) for srq in waits.shared
+           for qp in undelivered.users_of(case, srq.thing)]  # fmt: skip
+    return [each for each in [*own, *xrc] if each[1] and each[0].state is not QPState.ERR]
 
 
 def _answer_elsewhere(case: Case, peer: QueuePair, node: str) -> Evidence | None:

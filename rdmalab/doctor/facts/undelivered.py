@@ -12,6 +12,7 @@ from rdmalab.doctor.facts.receivers import addressee
 from rdmalab.doctor.facts.thread_waits import OVER, ThreadWait, looked_at
 from rdmalab.doctor.moments.unreported import created_with
 from rdmalab.hca.objects import MemoryRegion
+from rdmalab.hca.srq import named_srq
 from rdmalab.spec import records as rec
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, Record, event_of, send_wqe_of, status_of
@@ -71,9 +72,10 @@ def _may_be_for(case: Case, qp: QueuePair, record: Record, sender: Thing) -> boo
 
 
 def users_of(case: Case, srq: Thing) -> list[QueuePair]:
-    """The queue pairs that take their receives from a shared queue."""
-    qps = case.world.nodes[srq.node].qps.items.values()
-    return [qp for qp in qps if qp.srq == srq.number]
+    """The queue pairs that take their receives from a shared queue; of XRC those of its domain."""
+    hca = case.world.nodes[srq.node]
+    qps = [qp for qp in hca.qps.items.values() if qp.shares_receives]
+    return [qp for qp in qps if qp.srq == srq.number or named_srq(hca, qp, srq.number)]
 
 
 def for_destroyed_users(case: Case, srq: Thing) -> list[Subject]:
