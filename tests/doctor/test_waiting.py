@@ -361,3 +361,29 @@ def test_silent_peer_of_a_thread_that_polls_the_queue_of_an_xrc_srq() -> None:
     assert "1 receive posted on B.srq0, and no message has come for it" in report.text
     assert report.remedy is not None
     assert "remote_srqn=B.srq0" in report.remedy.cure.lines[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "says", "advice"),
+    [
+        ("create_cq A.cq0 cqe=8", "A.cq0 was made", "another name than A.cq0"),
+        ("post_recv A.qp9 wr_id=1", "nothing is called A.qp9", "make the object before"),
+        ("wait A.cq9.count == 1", 'nothing is called "A.cq9"', "make the object before"),
+    ],
+)
+def test_no_such_object_of_a_thread_that_stopped_at_a_name(
+    line: str, says: str, advice: str
+) -> None:
+    lab = played(_PAIR, program("A.p", line, "poll A.cq0"), "run")
+    for asked in ("A.p", ""):
+        report = why(lab, asked)
+        assert (report.slug, report.is_trouble) == ("no-such-object", True)
+        assert says in report.text
+        assert report.remedy is not None
+        assert advice in report.remedy.cure.program
+
+
+def test_no_such_object_leaves_a_destroyed_one_to_its_own_cause() -> None:
+    lab = played(_PAIR, program("A.p", "create_cq A.cq1 cqe=8", "destroy_cq A.cq1", "poll A.cq1"),
+                 "run")  # fmt: skip
+    assert why(lab, "A.p").slug == "segfault-class"

@@ -308,7 +308,9 @@ def local_recovery_one_side(case: Case, wqe: SendWqe, both: Ends) -> Finding:
         return ok("neither end was reset after the other was brought up")
     sent, expected = both.sender.comp.psn, both.receiver.resp.psn
     lost = sent != expected and both.receiver.state_row.receives and carried_out(case) is None
-    if not lost or not stays_unanswered(case):
+    up, end = case.log.last_entered(both.receiver.thing, QPState.RTR), case.ending
+    late = up is not None and end is not None and end.event < up
+    if not lost or late or not stays_unanswered(case):  # late: no packet of it met these numbers
         return ok("their packet numbers still fit")
     reset, at = alone
     other = both.receiver if reset is both.sender else both.sender

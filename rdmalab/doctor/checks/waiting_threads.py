@@ -1,6 +1,8 @@
 """Threads that wait, or poll in vain, for what no other thread and no work request will bring."""
 
+from rdmalab.command import New
 from rdmalab.doctor.case import RecvWqe
+from rdmalab.doctor.evidence.components import things_of
 from rdmalab.doctor.evidence.host_reads import last_arrival, watched, written_over
 from rdmalab.doctor.facts import conditions, memory_waits
 from rdmalab.doctor.facts.lines_to_run import is_to_post
@@ -30,6 +32,25 @@ def _stopped(case: Case, other: Program) -> Evidence:
     line = f"failed in line {other.line.number}: {other.line.text}: {other.why}"
     text = f"{case.names.of(other.thing)} {line if failed else 'has ended'}"
     return fact(text, case.log.last(kind, other.thing))
+
+
+@check("no-such-object")
+def no_such_object(case: Case, program: Program) -> Finding:
+    """FAIL of a thread that stopped at a name: of nothing, or of an object to make that exists."""
+    event = case.log.last(Kind.PROGRAM_FAILED, program.thing)
+    refused = any(call.event == event for call in case.log.refused())
+    if program.state is not ProgramState.FAILED or event is None or refused:
+        return ok("each name in its lines named what it was to name")
+    line, call = program.line, program.line.invocation
+    where = f"line {line.number}: {line.text}"
+    stopped = fact(f"{case.names.of(program.thing)} failed in {where}: {program.why}", event)
+    makes = call is not None and any(isinstance(each, New) for each in call.arguments.values())
+    if makes and (there := things_of(case.session, line)):
+        name = case.names.of(there[0])
+        return fail(fact(f"{name} was made", case.log.created(there[0])), stopped,
+                    cure=Fix(program=f"give the new object another name than {name}, or none"),
+                    since=event)  # fmt: skip
+    return fail(stopped, cure=Fix(program="make the object before that line, or name another one"))
 
 
 @check("mutual-wait", waits=thread_wait)

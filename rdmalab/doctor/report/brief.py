@@ -18,7 +18,7 @@ _LEADING = (RowPart.CAUSE, RowPart.WAIT, RowPart.WARNING)
 
 class Budget(NamedTuple):
     """Limits of an answer: pieces of evidence of a cause, lines of a fix, root causes, the text
-    of their rules, and root causes that are only named.
+    of their rules, root causes that are only named, and whether a fix has its note.
     """
 
     evidence: int = 3
@@ -26,11 +26,13 @@ class Budget(NamedTuple):
     roots: int = 9
     rules: bool = False
     also: int = _ALSO
+    note: bool = True
 
 
 BUDGETS = (
     Budget(rules=True), Budget(), Budget(roots=1), Budget(fix=5, roots=1), Budget(fix=1, roots=1),
     Budget(2, 1, 1), Budget(1, 1, 1), Budget(1, 1, 1, also=0),
+    Budget(1, 1, 1, also=0, note=False),
 )  # fmt: skip
 """From the longest answer to the shortest: the rules go first; a piece of evidence always stays."""
 
@@ -41,6 +43,9 @@ def brief(report: Report, budget: Budget) -> list[Row]:
     fix = [row for row in report.rows if row.part is RowPart.LINE]
     most = budget.fix if report.has_lines else 0
     shown, more = fix[:most], len(fix) - max(most, 1)
+    if not budget.note and report.remedy is not None:
+        note = f" ({report.remedy.cure.note})"
+        kept = [row._replace(text=row.text.replace(note, "")) for row in kept]
     if more > 0:
         shown.append(Row(RowPart.LINE, f"… and {more} more: why -v shows them"))
     cut = next((n for n, row in enumerate(kept) if row.part is RowPart.FIX), len(kept))
