@@ -387,3 +387,16 @@ def test_no_such_object_leaves_a_destroyed_one_to_its_own_cause() -> None:
     lab = played(_PAIR, program("A.p", "create_cq A.cq1 cqe=8", "destroy_cq A.cq1", "poll A.cq1"),
                  "run")  # fmt: skip
     assert why(lab, "A.p").slug == "segfault-class"
+
+
+def test_a_thread_whose_message_finds_no_receive_has_not_polled_too_often() -> None:
+    recv = "post_srq_recv B.srq0 wr={wr_id=1 sg=B.mr0[0:64]} wr={wr_id=2 sg=B.mr0[64:128]}"
+    first = program("A.t0", send("A", 10), "poll A.cq0", send("A", 11), "poll A.cq0")
+    last = send("A", 20).replace("qp0", "qp1")
+    second = program("A.t1", "sleep 30us", last, "poll A.cq0")
+    rx = program("B.rx", "poll B.cq0", "poll B.cq0", "poll B.cq0")
+    lab = played("use srq_pair", recv, first, second, rx, "run 5ms")
+    assert (why(lab, "").slug, why(lab, "A.t1").slug) == ("rnr-infinite", "rnr-infinite")
+    report = why(lab, "B.rx")
+    assert "A.qp1.wr[20] is under way, and no receive is left for it" in report.text
+    assert "poll once for each" not in report.text

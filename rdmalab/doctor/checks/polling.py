@@ -150,14 +150,15 @@ def _taken_before(case: Case, waits: ThreadWait) -> Finding:
 
 
 def _polls_too_often(case: Case, waits: ThreadWait) -> bool:
-    """Whether a thread polls for one more completion than it can get: no work is left, and no
-    thread is to post more.
+    """Whether a thread polls for one more completion than it can get: no work is left, no peer
+    still sends, and no thread is to post more.
     """
-    left = waits.outstanding or waits.shared or waits.providers or 0 in waits.program.loops
+    left = waits.outstanding or waits.shared or waits.coming or waits.providers
+    endless = 0 in waits.program.loops
     silent = waits.silent or any(done_unsignaled(case.log, qp) for qp in waits.feeding)
     sleeps = waits.program.wants is not None or thread_waits.event_waiter(case) is not None
     other = waits.unposted or waits.refuted or conditions.unmet(waits)
-    return not (left or silent or sleeps or other)
+    return not (left or endless or silent or sleeps or other)
 
 
 def _polled_by_other(case: Case, waits: ThreadWait) -> Evidence | None:

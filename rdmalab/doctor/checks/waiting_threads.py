@@ -106,7 +106,10 @@ def nothing_outstanding(case: Case, waits: ThreadWait) -> Finding:
     evidence = [_last_post(case, qp) for qp in waits.feeding[:3]]
     names = " and ".join(case.names.of(thing) for thing in waits.cqs)
     advice = f"post a signaled send or a receive that completes on {names}, then poll"
-    if waits.took_the_last and not waits.serves:
+    if waits.coming:
+        sent = name_of(case.names, waits.coming[0])
+        evidence = [fact(f"{sent} is under way, and no receive is left for it"), *evidence]
+    elif waits.took_the_last and not waits.serves:
         evidence, advice = [*waits.own_poll(), *evidence], waits.one_poll_each()
     return (wait if waits.serves else fail)(
         *(evidence or [fact(f"no queue pair completes on {names}")]), waits.words(),

@@ -119,6 +119,16 @@ class ThreadWait:
         """Those of them with a send or a receive that is to complete on one of these queues."""
         return [qp for qp in self.feeding if has_work_for(qp, self.cqs)]
 
+    @cached_property
+    def coming(self) -> list[Subject]:
+        """The messages under way to receives that would complete on one of these queues."""
+        cqs = {cq[1:] for cq in self.cqs}
+        ends = (peer_of(self.case.world, qp) for qp in self.feeding if (qp.node, qp.recv_cq) in cqs)
+        sent = [(peer, wqe) for peer in ends if peer is not None
+                for wqe in peer.sq.wqes.values() if wqe.serial >= peer.comp.serial]  # fmt: skip
+        return [Subject.of_send(peer.thing, wqe) for peer, wqe in sent
+                if wqe.work is not None and wqe.work.consumes_receive]  # fmt: skip
+
     @property
     def shared(self) -> list[SharedReceiveQueue]:
         """The shared receive queues with receives that complete on one of these queues: XRC."""
