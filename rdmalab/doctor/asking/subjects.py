@@ -31,10 +31,11 @@ from rdmalab.doctor.facts.undelivered import for_bytes
 from rdmalab.doctor.moments.moments import visit
 from rdmalab.grammar.nodes import Index, Path
 from rdmalab.hca.objects import MemoryRegion
+from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, recv_wqe_of
 from rdmalab.spec.rules import ERRNO_NAMES
 from rdmalab.spec.states import QPState
-from rdmalab.world.programs import programs_of
+from rdmalab.world.programs import Program, programs_of
 from rdmalab.world.relations import exists, find_qp, peer_of
 
 _UP = (QPState.RTR, QPState.RTS, QPState.SQD)
@@ -216,8 +217,19 @@ def _channel(session: Session, log: Log, thing: Thing, path: Path) -> list[Subje
     return list(dict.fromkeys([*waiting, *calls, *found])) or [Subject(Sort.OBJECT, thing)]
 
 
-def _program(_session: Session, _log: Log, thing: Thing, _path: Path) -> list[Subject]:
-    return [Subject(Sort.PROGRAM, thing)]
+def _program(session: Session, log: Log, thing: Thing, _path: Path) -> list[Subject]:
+    """A thread; of one that is done before it the failed work whose completion it polled."""
+    own, name = Subject(Sort.PROGRAM, thing), session.names.of(thing)
+    if session.world.find(thing, Program).state is not ProgramState.DONE:
+        return [own]
+    cases = (
+        Case(session, each, log, asked=True)
+        for each in suspects(session, log, lambda _thing: True)
+        if each.serial >= 0
+    )
+    failed = [case.subject for case in cases if case.ending is not None and case.work is not None
+              and case.work.polled is not None and case.work.polled.program == name]  # fmt: skip
+    return [*failed[:1], own]
 
 
 def _memory(session: Session, log: Log, thing: Thing, path: Path) -> list[Subject]:

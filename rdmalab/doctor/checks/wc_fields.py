@@ -2,7 +2,9 @@
 
 from typing import NamedTuple
 
+from rdmalab.doctor.evidence.work_of_queues import subject_of_cqe
 from rdmalab.doctor.kit import *
+from rdmalab.doctor.moments.moments import is_ordered
 from rdmalab.doctor.moments.what_if import attempt
 from rdmalab.hca.wr import swap_octets
 from rdmalab.spec.completions import READS
@@ -18,6 +20,7 @@ def status_ignored(case: Case, program: Program) -> Finding:
         return ok("it asks for the status of completions")
     taken = _taken(case)
     bad = [record for record in taken if cqe_of(record).status is not WCStatus.SUCCESS]
+    bad = [record for record in bad if not _is_ordered(case, record)]
     if not bad:
         return ok("it polled no completion with an error")
     name = case.names.of(case.subject.thing)
@@ -26,13 +29,21 @@ def status_ignored(case: Case, program: Program) -> Finding:
     if not later and program.state is not ProgramState.DONE:
         return ok("it has run no further line after that")
     cqe = cqe_of(bad[0])
-    flushed = sum(cqe_of(record).status is WCStatus.WR_FLUSH_ERR for record in bad)
+    flushed = sum(cqe_of(record).status is WCStatus.WR_FLUSH_ERR for record in bad[1:])
     return warn(
         fact(f"{name} polled {fmt.wr(cqe.wr_id)} with {cqe.status.name}", event_of(bad[0])),
         _next_call(case, later),
         *_flushes(bad, flushed),
         fact("none of its lines asks for a status"),
         cure=_status_ignored_cure(case, cqe),
+    )
+
+
+def _is_ordered(case: Case, record: Record) -> bool:
+    """Whether it is a flush that the program itself asked for, by the state ERR."""
+    cqe = cqe_of(record)
+    return cqe.status is WCStatus.WR_FLUSH_ERR and is_ordered(
+        case.session, case.log, subject_of_cqe(case.node, cqe)
     )
 
 

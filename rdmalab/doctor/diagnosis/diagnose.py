@@ -179,7 +179,7 @@ def never_text(subject: Subject) -> str:
 def report_of(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Report:
     """The first is what was asked about; of the others only what they have to do with it."""
     seen = [diagnosis for story in stories for diagnosis in story]
-    first = seen[0]
+    first, threads = seen[0], [s[0] for s in stories if s[0].case.subject.sort is Sort.PROGRAM]
     explained = [d for d in seen if d.causes(Verdict.FAIL)] or [first]
     chains = [_chain(story, story[0].outcome) for story in stories]
     about = (c for found, _ in chains for c in found if _is_about(first, c))
@@ -189,7 +189,7 @@ def report_of(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Repor
     stations = sorted(unique(c for _, found in chains for c in found), key=origin)
     return Report(
         first.name, _waits_for(first, roots, seen), session.world.event, roots, stations,
-        warnings=unique(c for d in [first, *explained] for c in d.causes(Verdict.WARN)),
+        warnings=unique(c for d in [first, *threads, *explained] for c in d.causes(Verdict.WARN)),
         waits=waits(explained),
         ruled_out=first.ruled_out,
         unknown=first.causes(Verdict.UNKNOWN),

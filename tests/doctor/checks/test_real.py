@@ -31,9 +31,10 @@ def why(session: Session, asked: str = "") -> Report:
 
 
 def examined(lab: Lab, slug: str, asked: str) -> Finding:
-    """What one check says of what is asked about."""
+    """What one check says of what is asked about, of a thread itself rather than of its work."""
     log = Log(lab.session)
-    (subject, *_) = subjects(lab.session, log, parse_expression(asked, "A").node)
+    found = subjects(lab.session, log, parse_expression(asked, "A").node)
+    subject = next((s for s in found if lab.session.names.of(s.thing) == asked), found[0])
     return BY_SLUG[slug].examine(Case(lab.session, subject, log, asked=True))
 
 
@@ -267,6 +268,27 @@ def test_status_ignored_after_an_error_completion() -> None:
     lab = lab_of(program("A.p", _BAD, "poll A.cq0", SEND), "run")
     assert verdict(lab, "status-ignored", "A.p") is WARN
     assert advice(lab, "status-ignored", "A.p").startswith("look at wc.status")
+
+
+def test_a_thread_that_polled_a_failure_is_asked_about_that_first() -> None:
+    report = why(lab_of(program("A.p", _BAD, "poll A.cq0", SEND), "run").session, "A.p")
+    assert (report.slug, report.is_trouble) == ("rem-access", True)
+    assert "status-ignored" in [cause.check.slug for cause in report.warnings]
+
+
+def test_status_ignored_counts_the_flushes_after_the_first_failure() -> None:
+    polls = ("poll A.cq0", "poll A.cq0")
+    lab = lab_of(program("A.p", _BAD, SEND, *polls, SEND), "run")
+    found = examined(lab, "status-ignored", "A.p")
+    assert "1 more completion had WR_FLUSH_ERR" in [each.text for each in found.evidence]
+
+
+def test_status_ignored_not_of_a_drain_that_the_thread_itself_began() -> None:
+    recvs = [f"post_recv B.qp0 wr_id={n} sg=B.mr0[0:8]" for n in (1, 2)]
+    drain = ("modify_qp B.qp0 state=ERR", "poll B.cq0", "poll B.cq0", "destroy_qp B.qp0")
+    lab = lab_of(*recvs, program("B.end", *drain), "run")
+    assert verdict(lab, "status-ignored", "B.end") is OK
+    assert not why(lab.session, "B.end").is_trouble
 
 
 @pytest.mark.parametrize(
