@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -18,8 +19,9 @@ from rdmalab.tui import themes
 from rdmalab.tui.driver import Ground, driver_class, handle_signals, interrupting
 from rdmalab.tui.face import Face
 from rdmalab.tui.filters import Ascii, Colourless, ascii_wanted
-from rdmalab.tui.keys import EVERYWHERE, IN_PANES, TO_FOCUS, bindings, shown
+from rdmalab.tui.keys import EVERYWHERE, IN_PANES, LINE_S, TO_FOCUS, Letter, bindings, shown
 from rdmalab.tui.layouts import place
+from rdmalab.tui.pacing import after
 from rdmalab.workbench import settings
 
 if TYPE_CHECKING:
@@ -72,6 +74,7 @@ class Rdmalab(App[int]):
         self._settings = settings.read()
         self._main: Main | None = None
         self._early: list[str] = []  # lines said before the main screen is there
+        self._letter: Letter | None = None  # the last key of a pane, if it may begin a line
         choice = os.environ.get("NO_COLOR")
         super().__init__()
         if choice is not None:  # Textual takes it away; the prompt asks for it, and so do children
@@ -217,13 +220,52 @@ class Rdmalab(App[int]):
 
         A pane would decide later: of a line that comes at once it would keep the keys after.
         """
-        if (
-            isinstance(event, events.Key | events.Paste)
-            and not event.is_forwarded
-            and (self._takes_lines and self._begins_line(event))
-        ):
-            self.prompt.focus()
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            await self._let_go_if_no_line(event)
+            if self._takes_lines and self._begins_line(event):
+                await self._take_back_letter()
+                self.prompt.focus()
+            elif isinstance(event, events.Key) and self._is_held_back(event):
+                return
         await super().on_event(event)
+
+    def _is_held_back(self, event: events.Key) -> bool:
+        """Whether a key of the focused pane waits: a line that is typed may begin with it."""
+        pane = self._pane if self._takes_lines else None
+        character = event.character or ""
+        if pane is None or not character.isalpha():
+            return False
+        self._letter = Letter(event, pane, is_held=character in pane.COMMANDS)
+        if self._letter.is_held:
+            after(pane, LINE_S, partial(self._is_over, self._letter))
+        return self._letter.is_held
+
+    async def _let_go_if_no_line(self, event: events.Key | events.Paste) -> None:
+        """The letter before counts as a key of its pane, unless this one goes on with a line."""
+        letter = self._letter
+        if letter is not None and not letter.begins_line(event):
+            self._letter = None
+            await self._let_go(letter)
+
+    async def _let_go(self, letter: Letter) -> None:
+        """Give a letter that was held back to its pane; what follows may be text of the pane."""
+        if letter.is_held:
+            await letter.pane.press(letter.event.key)
+
+    def _is_over(self, letter: Letter) -> None:
+        """No other key has come since."""
+        if letter is self._letter:
+            self._letter = None
+            self.call_next(self._let_go, letter)
+
+    async def _take_back_letter(self) -> None:
+        """The letter before begins the line: it goes to the prompt, and its pane is as it was."""
+        letter, self._letter = self._letter, None
+        if letter is None:
+            return
+        if not letter.is_held and letter.character in letter.pane.SWITCHES:
+            await letter.pane.press(letter.event.key)
+        self.prompt.take_key(letter.event.key, letter.character)
 
     @property
     def _takes_lines(self) -> bool:
@@ -235,6 +277,8 @@ class Rdmalab(App[int]):
     def _begins_line(self, event: events.Key | events.Paste) -> bool:
         """Whether it is text, and not a key of the pane; no command begins with a digit."""
         if isinstance(event, events.Paste):
+            return True
+        if self._letter is not None:  # which this one goes on with
             return True
         begins = event.is_printable and event.key != "space" and not event.key.isdigit()
         return begins and event.key not in self.screen.active_bindings

@@ -5,11 +5,18 @@ Never bound: what tmux (^B), screen (^A), flow control (^S), an editor or a desk
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from textual import events
 from textual.binding import Binding
 
 from rdmalab.tui.pane_table import TABS
+
+if TYPE_CHECKING:
+    from rdmalab.tui.pane import Pane
+
+LINE_S = 0.4
+"""Letters that follow each other so soon are a line that is typed, seconds."""
 
 
 class Key(NamedTuple):
@@ -41,7 +48,7 @@ EVERYWHERE = (
 """Keys that act at the prompt, too."""
 TO_FOCUS = (
     Key("escape", "leave(True)", "", "end what the pane has begun, else back to the prompt"),
-    Key("colon,i", "leave", "", "back to the prompt"),
+    Key("colon", "leave", "", "back to the prompt"),
     *(
         Key(str(number), f"tab({number})", "", f"the tab {label}", f"pane {name}")
         for number, (name, label) in enumerate(TABS.items(), 1)
@@ -69,6 +76,31 @@ _NAMES = {
     "escape": "Esc", "question_mark": "?", "colon": ":", "slash": "/", "full_stop": ".",
     "left_square_bracket": "[", "right_square_bracket": "]", "pageup": "PgUp", "pagedown": "PgDn",
 }  # fmt: skip
+
+
+class Letter(NamedTuple):
+    """A letter that is a key of a pane, and with which a typed line may begin.
+
+    is_held: the pane has not got it yet, because its command could not be taken back.
+    """
+
+    event: events.Key
+    pane: Pane
+    is_held: bool
+
+    @property
+    def character(self) -> str:
+        """What it writes."""
+        return self.event.character or ""
+
+    def begins_line(self, event: events.Key | events.Paste) -> bool:
+        """Whether the next key comes soon, and a command begins with both letters."""
+        from rdmalab.vocabulary import VOCABULARY  # the engine, which the first frame does not need
+
+        if not isinstance(event, events.Key) or event.time - self.event.time > LINE_S:
+            return False
+        text = self.character + (event.character or "?")
+        return not self.pane.is_typing and any(word.startswith(text) for word in VOCABULARY)
 
 
 def bindings(keys: tuple[Key, ...], *, priority: bool = False) -> list[Binding]:

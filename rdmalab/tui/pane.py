@@ -41,6 +41,8 @@ class Pane(Fitted, can_focus=True, inherit_bindings=False):
         Binding("n", "find_next(1)", "Next", show=False, tooltip="The next one that is found"),
         Binding("N", "find_next(-1)", "Previous", show=False, tooltip="The one before"),
     ]
+    COMMANDS: ClassVar[str] = ""  # letters of which the effect cannot be taken back
+    SWITCHES: ClassVar[str] = "z"  # letters that, pressed again, leave all as it was
     newest_last: ClassVar[bool] = False  # the search begins at the last row
     view: WorldView
     wanted = ""
@@ -115,6 +117,11 @@ class Pane(Fitted, can_focus=True, inherit_bindings=False):
             self.show_found(number)
         elif self.wanted:
             self.notify(f"nothing here has {self.wanted!r}", timeout=2)
+
+    async def press(self, key: str) -> None:
+        """Carry out what a key of the pane, or of all panes, is bound to."""
+        if (bound := self.screen.active_bindings.get(key)) is not None:
+            await self.app.run_action(bound.binding.action, bound.node)
 
     def act(self, action: str, *arguments: object) -> None:
         """Carry out an action of the App."""

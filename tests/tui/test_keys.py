@@ -11,6 +11,7 @@ from textual import events
 from rdmalab.tui.app import Rdmalab
 from rdmalab.tui.keys import AT_PROMPT, EVERYWHERE, IN_PANES, shown
 from rdmalab.tui.palette import offers
+from rdmalab.tui.panes.node import NodePane
 from rdmalab.tui.panes.wire import WirePane
 from rdmalab.vocabulary import VOCABULARY
 from tests.tui.stand import stand
@@ -124,6 +125,56 @@ async def test_a_letter_without_a_meaning_in_a_pane_begins_a_line() -> None:
         await it.pane("memory")
         await it.press("n", "left", "f", "9")  # keys of the pane, and the number of none, stay
         assert (it.focused, it.app.prompt.text) == ("memory", "")
+
+
+_IN = {
+    "a": ["post_send A.qp0", "pane wire", "zoom"],
+    "wire": ["find SEND", "quit", "tour", "break wire.last.psn == 3", "info", "new", "nn"],
+    "why": ["apply", "alloc_pd A.pd9", "answer b", "ack_async_event B", "get_cq_event", "explain"],
+    "memory": ["fault drop A->B", "fill"],
+}
+
+
+@pytest.mark.parametrize(("pane", "line"), [(pane, line) for pane in _IN for line in _IN[pane]])
+async def test_a_line_that_begins_with_a_key_of_the_pane_is_typed_whole(
+    pane: str, line: str
+) -> None:
+    async with stand((120, 40)) as it:
+        await it.say(
+            "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0] rkey=1 flags=SIGNALED"
+        )
+        await it.say("run", "why")
+        await (it.press("f6") if pane == "a" else it.pane(pane))
+        here, seen = it.app.main.model.session.history.here, it.app.screen
+        nodes = it.app.main.query(NodePane)
+        for key in line:
+            it.app.post_message(events.Key("space" if key == " " else key, key))
+            await it.pilot.pause(0.03)
+        if line == "nn":  # a key that is pressed again is no line
+            assert (it.focused, it.app.prompt.text) == ("wire", "")
+            return
+        await it.until(lambda: it.app.prompt.text == line)
+        assert (it.app.main.model.session.history.here, it.app.screen) == (here, seen)
+        await it.until(lambda: not any("held" in str(node.border_title) for node in nodes))
+        wire = it.app.screen.query_one(WirePane)
+        assert (wire.to_scale, wire.follows, wire.search.text) == (False, "", "")
+
+
+async def test_a_key_that_carries_out_a_command_waits_whether_a_line_follows() -> None:
+    async with stand((120, 40)) as it:
+        await it.say(
+            "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0] rkey=1 flags=SIGNALED"
+        )
+        await it.say("run", "why")
+        await it.pane("why")
+        lines = it.app.main.model.session.history.here
+        await it.press("a")
+        assert it.app.main.model.session.history.here == lines
+        await it.until(lambda: it.app.main.model.session.history.here != lines)
+        await it.say("goto 25", "why")
+        await it.pane("why")
+        await it.press("g", "down")  # no letter: the first one counts at once
+        await it.sees("A> goto")
 
 
 @pytest.mark.parametrize("line", ["pane wire", "show qp A.qp0 i kinds of things"])

@@ -41,6 +41,7 @@ class MemoryPane(ScrollView, Pane, can_focus=True):
     """
 
     ALLOW_MAXIMIZE: ClassVar[bool] = True
+    SWITCHES = "fz"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "other(0)", "Other region", tooltip="Another region of the left node"),
         Binding("right", "other(-1)", "Other region", tooltip="Another region of the right node"),

@@ -41,6 +41,7 @@ _STUCK = (ProgramState.WAITING, ProgramState.FAILED)
 class NodePane(Card, can_focus=True):
     """The last digit of the id is the position of the node: 0 is the left one."""
 
+    SWITCHES = "pz"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "other(-1)", "QP before", tooltip="The queue pair before, and its peer"),
         Binding("down", "other(1)", "Next QP", tooltip="The next queue pair, and its peer"),

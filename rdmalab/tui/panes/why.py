@@ -124,6 +124,7 @@ class WhyPane(ListPane):
     After a visit to an event that the answer names, the answer stays.
     """
 
+    COMMANDS = "gace"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("g", "use('g')", "Go to event"),
         Binding("a", "use('a')", "Apply the fix"),

@@ -124,6 +124,7 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
     follows: the name of the queue pair that alone is shown; empty for all of them.
     """
 
+    COMMANDS, SWITCHES = "bf", "qtz"
     BINDINGS: ClassVar[list[BindingType]] = [
         _key("enter", "open", "Open", "The fields and bytes of the marked packet", show=True),
         _key("slash", "search('find')", "Find", "Find a text, opcode=ACK, psn >= 3", show=True),
