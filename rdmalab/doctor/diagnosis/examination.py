@@ -108,10 +108,7 @@ def report_of_now(
     else:
         report.event = session.world.event
         if examination.moment.why is not Why.QUIET:  # nothing has happened to it since
-            found_now = _outcome_at(session, log, examination)
-            own = any(cause.subject == examination.subject and not cause.check.row.fallback
-                      for cause in report.causes)  # fmt: skip
-            report.outcome = diagnose.spoiled(found_now, examination.subject) if own else found_now
+            report.outcome = _outcome_of_now(session, log, examination)
         if report.outcome.good:
             report.waits = [wait for wait in report.waits if wait.check.slug != TOO_EARLY]
         report.remedy = _remedy(session, log, examination, found)
@@ -120,6 +117,21 @@ def report_of_now(
     if report.outcome.kind is Status.PENDING:
         report.next = coming(session, examination.subject)
     return _consistent(report, examination.subject)
+
+
+def _outcome_of_now(session: Session, log: Log, examination: Examination) -> SubjectOutcome:
+    """The outcome of now of what was looked at in another moment, with what was found then."""
+    report, found = examination.report, _outcome_at(session, log, examination)
+    own = any(cause.subject == examination.subject and not cause.check.row.fallback
+              for cause in report.causes)  # fmt: skip
+    return diagnose.spoiled(found, examination.subject) if own else found
+
+
+def has_gone_on(session: Session, log: Log, examination: Examination) -> bool:
+    """Whether a thread that hung at another moment is done by now, and well."""
+    if examination.subject.sort is not Sort.PROGRAM or examination.moment.why is Why.NOW:
+        return False
+    return _outcome_of_now(session, log, examination).kind is Status.WELL
 
 
 def _consistent(report: Report, subject: Subject) -> Report:

@@ -9,7 +9,13 @@ from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.asking.suspects import suspects, unreported
 from rdmalab.doctor.check import ChecklistSection
 from rdmalab.doctor.diagnosis.diagnose import origin, unique
-from rdmalab.doctor.diagnosis.examination import Examination, best_of, looks_at, report_of_now
+from rdmalab.doctor.diagnosis.examination import (
+    Examination,
+    best_of,
+    has_gone_on,
+    looks_at,
+    report_of_now,
+)
 from rdmalab.doctor.diagnosis.healthy_checks import looked_at, unread_errors
 from rdmalab.doctor.evidence.components import Component
 from rdmalab.doctor.evidence.finding import Evidence, fact
@@ -57,7 +63,7 @@ def plain(session: Session, log: Log, question: Path | None) -> Report:
         chains |= unlogged
         looks = best_looks(log, chains)
     explained = [at_the_act(session, log, each) for each in looks
-                 if each.report.causes and not _is_served(session, log, each)]  # fmt: skip
+                 if each.report.causes and not _is_over(session, log, each)]  # fmt: skip
     if not explained:
         left = [examination for examination in looks
                 if examination.report.outcome.rule or examination.moment.why is Why.ENDED
@@ -70,8 +76,10 @@ def plain(session: Session, log: Log, question: Path | None) -> Report:
             return well(session, log, question)
         return report_of_now(session, log, left[0], found or [left[0].subject])
     # A success without a completion, or a thread that polls for nothing, may be as it is meant.
+    # A thread that has gone on since hangs no more, whatever had hung it.
     loud = [each for each in explained if not each.report.outcome.done
-            and each.report.slug not in _IDLE] or explained  # fmt: skip
+            and each.report.slug not in _IDLE
+            and not has_gone_on(session, log, each)] or explained  # fmt: skip
     aside = [*_aside(log, loud), *(each for each in explained if each not in loud)]
     # A thread that hangs because of a refused call stands before the call: the answer has both.
     hanging = {each.root for each in explained if each.subject.sort is Sort.PROGRAM
@@ -84,13 +92,16 @@ def plain(session: Session, log: Log, question: Path | None) -> Report:
     return report_of_now(session, log, explained[0], [each.subject for each in explained])
 
 
-def _is_served(session: Session, log: Log, examination: Examination) -> bool:
-    """Whether a thread that waits in a loop without end waited for work that was repaired since."""
+def _is_over(session: Session, log: Log, examination: Examination) -> bool:
+    """Whether a thread that has gone on since, or that serves in a loop without end, had waited
+    for work that was repaired since.
+    """
     subject, root = examination.subject, examination.report.causes[0].subject
     if subject.sort is not Sort.PROGRAM or not exists(session.world, subject.thing):
         return False
     serves = 0 in session.world.find(subject.thing, Program).loops
-    return serves and is_made_good(session, log, root, examination.moment.event)
+    goes_on = serves or has_gone_on(session, log, examination)
+    return goes_on and is_made_good(session, log, root, examination.moment.event)
 
 
 def _join(reports: list[Report], aside: list[Report]) -> None:

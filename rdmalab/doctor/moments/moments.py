@@ -338,6 +338,7 @@ def _of_program(session: Session, log: Log, subject: Subject) -> list[Moment]:
     if stopped is not None:
         return [Moment(stopped - 1, Why.BEFORE_TEARDOWN)]
     rows = [row for row in teardowns(log) if begun is None or row[0].event > begun]
+    rows = [row for row in rows if not _is_served_since(session, log, subject.thing, row)]
     found: list[Moment] = []
     for row in reversed(rows[-MOST_OLDER:]):
         before = _before(log, row, subject.thing)
@@ -351,6 +352,15 @@ def _of_program(session: Session, log: Log, subject: Subject) -> list[Moment]:
         with visit(log, found[0].event) as then:
             found = [*unlogged_moments(session, then, subject.thing), *found]
     return found
+
+
+def _is_served_since(session: Session, log: Log, thing: Thing, row: list[Act]) -> bool:
+    """Whether a program has polled a success of a queue pair since a row took that one."""
+    name, taken = session.names.of(thing), {act.thing for act in row}
+    polls = (r for r in log.since(row[-1].event, Kind.CQE_POLLED) if rec.node_of(r) == thing.node)
+    good = ((rec.event_of(r), rec.cqe_of(r)) for r in polls if not rec.cqe_of(r).status)
+    return any(Thing(Noun.QP, thing.node, cqe.qp_num) in taken and log.asked(event)[1] == name
+               for event, cqe in good)  # fmt: skip
 
 
 def _now(session: Session, _log: Log, _subject: Subject) -> list[Moment]:

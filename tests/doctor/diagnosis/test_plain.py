@@ -235,3 +235,56 @@ def test_a_send_queue_that_left_sqe_and_works_is_repaired() -> None:
     for line in (*report.remedy.cure.lines, "run", "poll_cq A.cq0"):
         lab.do(line)
     assert why(lab).slug == "well"
+
+
+_LATE_RECEIVER = (
+    "use rc_pair rnr_retry=0",
+    "program B.rx lines={sleep 20us; post_recv B.qp0 wr_id=9 sg=B.mr0[0:64]; poll B.cq0}",
+    "program A.tx lines={post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED;"
+    " poll A.cq0}",
+    "run 1ms", "apply", "run 1ms",
+)  # fmt: skip
+_TWO_ROUNDS = tuple(
+    line.replace("64]; poll", "64]; poll B.cq0; post_recv B.qp0 wr_id=10 sg=B.mr0[0:64]; poll")
+    for line in _LATE_RECEIVER
+)
+_NEWER_FAILURE = (
+    "post_send A.qp0 wr_id=77 opcode=RDMA_WRITE sg=A.mr0[0:8] remote_addr=0x20000000 rkey=0xbad"
+    " flags=SIGNALED", "run 1ms",
+)  # fmt: skip
+_NOTIFIED = (
+    "use rc_pair",
+    "program B.rx lines={wait B.mr0[0] == 1; post_send B.qp0 wr_id=3 opcode=SEND sg=B.mr0[64:72]"
+    " flags=SIGNALED}",
+    "program A.tx lines={write A.mr0[0:1] \"\\x01\"; post_send A.qp0 wr_id=1 opcode=RDMA_WRITE"
+    " sg=A.mr0[0:1] remote_addr=0x20000000 rkey=0xbad flags=SIGNALED; poll A.cq0}",
+    "run 1ms", "reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0",
+    "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:1] remote=B.mr0[0] flags=SIGNALED",
+    "run 5ms",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lines", "slug", "name"),
+    [
+        ((*_LATE_RECEIVER, *_NEWER_FAILURE), "rem-access", "A.qp0.wr[77]"),
+        ((*_TWO_ROUNDS, *_NEWER_FAILURE), "rem-access", "A.qp0.wr[77]"),
+        ((*_LATE_RECEIVER, _PAIR, _NEWER_FAILURE[0].replace("qp0", "qp1").replace("mr0", "mr1"),
+          "run 1ms"), "rem-access",
+         "A.qp1.wr[77]"),
+        (_NOTIFIED, "rnr-infinite", "B.qp0.wr[3]"),
+    ],
+)  # fmt: skip
+def test_a_thread_that_went_on_after_a_repair_hides_no_newer_failure(
+    lines: tuple[str, ...], slug: str, name: str
+) -> None:
+    report = why(played(*lines))
+    assert (report.slug, report.causes[0].name, report.is_trouble) == (slug, name, True)
+
+
+@pytest.mark.parametrize("lines", [_LATE_RECEIVER, _TWO_ROUNDS])
+def test_after_a_repair_the_thread_that_had_hung_is_not_the_heading(lines: tuple[str, ...]) -> None:
+    report = why(played(*lines))
+    if lines is _LATE_RECEIVER:
+        assert (report.slug, report.name) == ("well", "")
+    assert "A.qp0.wr[1]" not in [cause.name for cause in report.causes]
