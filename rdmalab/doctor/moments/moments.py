@@ -24,6 +24,7 @@ from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.world.programs import Program
 from rdmalab.world.relations import exists
 
 MOST_OLDER = 3
@@ -355,7 +356,12 @@ def _of_program(session: Session, log: Log, subject: Subject) -> list[Moment]:
 
 
 def _is_served_since(session: Session, log: Log, thing: Thing, row: list[Act]) -> bool:
-    """Whether a program has polled a success of a queue pair since a row took that one."""
+    """Whether a program has polled a success of a queue pair since a row took that one.
+
+    In a loop without end it serves others, and comes back to wait.
+    """
+    if not exists(session.world, thing) or 0 in session.world.find(thing, Program).loops:
+        return False
     name, taken = session.names.of(thing), {act.thing for act in row}
     polls = (r for r in log.since(row[-1].event, Kind.CQE_POLLED) if rec.node_of(r) == thing.node)
     good = ((rec.event_of(r), rec.cqe_of(r)) for r in polls if not rec.cqe_of(r).status)
