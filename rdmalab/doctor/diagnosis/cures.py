@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from rdmalab.doctor.case import Case, Session, Sort, Subject
-from rdmalab.doctor.evidence.finding import Fix
+from rdmalab.doctor.case import Case, Log, Session, Sort, Subject
+from rdmalab.doctor.diagnosis.diagnose import diagnose
+from rdmalab.doctor.evidence.finding import Fix, Verdict
 from rdmalab.doctor.fixes.recovery import reposted, sends_taken
 from rdmalab.doctor.fixes.reposting import repost_flushed
 from rdmalab.doctor.moments.future import undone_trial
@@ -18,6 +19,7 @@ from rdmalab.views import fmt
 
 MOST_CURES = 3
 _MOST_AGAIN, _MOST_NAMED = 4, 3  # flushed sends that a fix posts again; of the others by name
+_RECEIVES = ("post_recv", "post_srq_recv")
 _Candidate = tuple[Fix, Subject, str]
 
 
@@ -35,12 +37,19 @@ def cured(session: Session, report: Report, asked: Case) -> TriedFix | None:
             continue
         outcome = TrialOutcome(works=False)
         for each in _with_flushed(cure, asked):
-            outcome = attempt(session, each.lines, _measure(asked, subject), asked.log)
+            measure = _measure(asked, subject)
+            outcome = attempt(session, each.lines, measure, asked.log, _causes_of)
             if outcome.works:
                 return TriedFix(each, works=True, of=of)
         if tried is None or (outcome.ends and not (tried.ends or tried.cure.program)):
             tried = TriedFix(each, False, outcome.failure, outcome.ends, of)
     return tried
+
+
+def _causes_of(session: Session, subject: Subject, log: Log) -> list[str]:
+    """The names of the causes that the checks find on a subject itself."""
+    causes = diagnose(session, subject, log, asked=True).causes(Verdict.FAIL)
+    return [cause.check.slug for cause in causes]
 
 
 def as_allowed(session: Session, remedy: TriedFix | None) -> TriedFix | None:
@@ -65,7 +74,7 @@ def _proved(session: Session, cure: Fix, asked: Case) -> Fix:
     if cure.before is None or cure.before > session.world.event:
         return cure
     with visit(asked.log, cure.before - 1) as then:
-        if not attempt(session, cure.lines, asked.subject, then).works:
+        if not attempt(session, cure.lines, asked.subject, then, _causes_of).works:
             return Fix(program=cure.program)
     works = f"after event {cure.before - 1} this works: {cure.lines[0]}"
     return Fix(program=f"{cure.program}: {works}")
@@ -140,9 +149,21 @@ def _with_cure(causes: Iterable[Cause]) -> list[tuple[Cause, Fix]]:
 
 
 def _together(cures: Sequence[Fix], subject: Subject, of: str) -> list[_Candidate]:
-    """All of them as one, without repeated lines."""
+    """All of them as one, without repeated lines; first with the receives of only one of them."""
     if len(cures) < 2 or any(cure.program for cure in cures):
         return []
-    lines = [line for cure in cures for line in cure.lines]
+    every = list(dict.fromkeys(line for cure in cures for line in cure.lines))
     note = ", ".join(dict.fromkeys(cure.note for cure in cures if cure.note))
-    return [(Fix(list(dict.fromkeys(lines)), note=note), subject, of)]
+    fewer = _filled_once(cures)
+    return [(Fix(lines, note=note), subject, of)
+            for lines in ([fewer, every] if len(fewer) < len(every) else [every])]  # fmt: skip
+
+
+def _filled_once(cures: Sequence[Fix]) -> list[str]:
+    """The lines of all, with the receives of the first one that posts any on a queue."""
+    lines: dict[str, None] = {}
+    filled: set[tuple[str, ...]] = set()
+    for cure in cures:
+        lines |= dict.fromkeys(x for x in cure.lines if tuple(x.split()[:2]) not in filled)
+        filled |= {tuple(x.split()[:2]) for x in cure.lines if x.startswith(_RECEIVES)}
+    return list(lines)

@@ -1,12 +1,13 @@
 """Trials of a fix on a branch of the session that is undone."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.components import Component
 from rdmalab.doctor.evidence.log import Log
+from rdmalab.doctor.evidence.made_good import is_repaired
 from rdmalab.doctor.evidence.messages import executed, meet, piece_of, pieces, unanswered
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.subject import Sort, Subject, name_of
@@ -39,6 +40,12 @@ class TrialOutcome:
     ends: str = ""
 
 
+Hangs = Callable[[Session, Subject, Log], list[str]]
+"""The names of the causes for which a thread at rest never goes on; [] where it serves."""
+
+_IDLE = ("nothing-outstanding", "silent-peer")  # as it may be meant of a thread not asked about
+
+
 def makes_true(session: Session, lines: Sequence[str], questions: Sequence[Node]) -> list[bool]:
     """Carry out a cure, let time go on, and ask; lines that are refused make nothing true."""
     with future.undone_trial(session):
@@ -50,12 +57,17 @@ def makes_true(session: Session, lines: Sequence[str], questions: Sequence[Node]
 
 
 def attempt(
-    session: Session, lines: Sequence[str], subject: Subject, log: Log | None = None
+    session: Session,
+    lines: Sequence[str],
+    subject: Subject,
+    log: Log | None = None,
+    hangs: Hangs | None = None,
 ) -> TrialOutcome:
     """Carry out a fix, let time go on, and see what comes of the subject.
 
     It works if the subject comes to a good end, earlier than without it, its queue pair and the
     peer are not in ERR then, the threads end, and nothing was sent that no program posts.
+    hangs: asked of a thread in a loop without end, which is at rest where no request comes.
     """
     log = log or Log(session)
     without_ns = _good_end_ns(session, subject, log)
@@ -68,6 +80,9 @@ def attempt(
         found = _came_of(session, subject, start, now)
         if found.works:
             found = _with_threads(session, subject, start, now) or found
+        if found.works and hangs is not None:
+            ends = next(_servers(session, subject, now, hangs), "")
+            found = TrialOutcome(works=False, ends=ends) if ends else found
         if not found.works or subject.sort not in (Sort.SEND, Sort.RECV):
             return found
         if name := _left_in_err(session, subject):
@@ -117,7 +132,9 @@ class Start:
 def _came_of(session: Session, subject: Subject, start: Start, log: Log) -> TrialOutcome:
     if subject.sort is Sort.CALL:
         if missed := _missed(subject, log):
-            return _handed_over(session, missed, start, log)
+            lost = next(_lost_before(session, subject.event, missed, start, log), "")
+            posted = _handed_over(session, missed, start, log)
+            return TrialOutcome(works=False, ends=lost) if posted.works and lost else posted
         return _unblocked(session, subject, start)
     if subject.sort is Sort.BYTES:
         return _brought(session, log, subject, start.event)
@@ -143,7 +160,11 @@ def _missed(subject: Subject, log: Log) -> list[Subject]:
 def _around(session: Session, subject: Subject, log: Log) -> Component:
     """The component of a subject, which the fix may have created again."""
     about = next(iter(_missed(subject, log)), subject)
-    return log.component_of(renewed(session, about, log).thing)
+    found = log.component_of(renewed(session, about, log).thing)
+    caller = session.names.find(log.asked(subject.event)[1]) if subject.sort is Sort.CALL else None
+    if caller is None or not exists(session.world, caller):
+        return found
+    return found | log.component_of(caller)
 
 
 def _handed_over(
@@ -159,6 +180,43 @@ def _handed_over(
             text = found.sentence if posted is not None and posted > start.event else "not posted"
             return TrialOutcome(works=False, failure=f"{name_of(session.names, each)}: {text}")
     return TrialOutcome(works=True)
+
+
+def _lost_before(
+    session: Session, event: int, missed: Sequence[Subject], start: Start, log: Log
+) -> Iterator[str]:
+    """Messages that were lost since a receive was not posted, and that the fix does not repeat.
+
+    missed: the requests that the refused call of this event was to post.
+    """
+    queues = {each.thing for each in missed if each.sort is Sort.RECV}
+    for record in log.of(Kind.SEND_POSTED) if queues else ():
+        subject = Subject.of_send(Thing(Noun.QP, *rec.place_of(record)), rec.send_wqe_of(record))
+        send = Send(session, subject, log)
+        if rec.event_of(record) > start.event or not _takes_receive(rec.send_wqe_of(record)):
+            continue
+        is_last = renewed(session, subject, log, start.event) == subject
+        if is_last and _found_no_receive(session, send, event) & queues:
+            yield f"{name_of(session.names, subject)} is lost already"
+
+
+def _found_no_receive(session: Session, send: Send, event: int) -> set[Thing]:
+    """The queue pair at which a send found no receive after an event, and its SRQ.
+
+    Empty where it found one, still waits for one, or was repaired since.
+    """
+    targets: set[Thing] = set()
+    qp, ending = send.qp, send.ending
+    if qp is None or ending is None or ending.event <= event:
+        return targets
+    if ending.status is WCStatus.RNR_RETRY_EXC_ERR:
+        peer = peer_of(session.world, qp)
+        mended = is_repaired(session, send.log, send.subject, ending.event)
+        targets = {peer.thing} if peer is not None and not mended else targets
+    elif not qp.transport.acknowledged and (lost := unanswered(session, send, asked=True)):
+        targets = {Thing(Noun.QP, miss.node, miss.number) for miss in lost.because("no-receive")}
+    qps = [find_qp(session.world, *thing[1:]) for thing in targets]
+    return targets | {Thing(Noun.SRQ, qp.node, qp.srq) for qp in qps if qp is not None and qp.srq}
 
 
 def _waits_again(session: Session, subject: Subject, found: SubjectOutcome, log: Log) -> bool:
@@ -387,3 +445,15 @@ def _threads(session: Session, subject: Subject, event: int, log: Log) -> Iterat
             continue
         if program.thing in around and log.rests(program.thing):
             yield f"{name} still waits in {line}"
+
+
+def _servers(session: Session, subject: Subject, log: Log, hangs: Hangs) -> Iterator[str]:
+    """Threads around the subject, in a loop without end, that wait for what never comes."""
+    around = _around(session, subject, log)
+    for program in programs_of(session.world):
+        serves = 0 in program.loops and program.thing in around and log.rests(program.thing)
+        server = Subject(Sort.PROGRAM, program.thing)
+        found = hangs(session, server, log) if serves else []
+        if any(server == subject or slug not in _IDLE for slug in found):
+            line = f"line {program.line.number}: {program.line.text}"
+            yield f"{session.names.of(program.thing)} then waits in vain in {line}"

@@ -1,5 +1,8 @@
 """What would be if: seen on a branch, of which nothing is left."""
 
+import pytest
+
+from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.evidence.work_of_queues import newest_send
@@ -7,6 +10,7 @@ from rdmalab.doctor.moments.what_if import attempt, makes_true
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from tests.digest import digest
+from tests.doctor.asking import played, why
 from tests.labs import RECV, SEND, lab_of
 
 
@@ -97,3 +101,93 @@ def test_a_receive_on_bytes_of_a_waiting_receive_is_no_cure() -> None:
     assert (over.works, over.ends) == (False, "B.qp0.recv_wr[6] has bytes of B.qp1.recv_wr[5]")
     own = "reg_mr B.mr1 pd=B.pd0 length=64 access=LOCAL_WRITE"
     assert attempt(lab.session, [own, "post_recv B.qp0 wr_id=6 sg=B.mr1[0:64]"], sent).works
+
+
+_SENDS = (
+    "program A.tx lines={sleep 2us; loop 5; post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8]"
+    " flags=SIGNALED; poll A.cq0; end}",
+    "run",
+)
+_ASLEEP = (
+    "use rc_pair channel=1 rnr_retry=2", "req_notify_cq B.cq0",
+    "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]", "post_recv B.qp0 wr_id=2 sg=B.mr0[64:128]",
+    "program B.rx lines={loop; get_cq_event B.ch0; ack_cq_events B.cq0; poll_cq B.cq0;"
+    " post_recv B.qp0 wr_id=3 sg=B.mr0[128:192]; end}", *_SENDS,
+)  # fmt: skip
+_ARMS = tuple(
+    line.replace("poll_cq B.cq0;", "req_notify_cq B.cq0; poll_cq B.cq0;")
+    .replace("loop 5", "loop 1").replace("rnr_retry=2", "retry_cnt=0 timeout=8")
+    for line in (_ASLEEP[0], "fault drop A->B", *_ASLEEP[1:])
+)  # fmt: skip
+_OTHER_QUEUE = (
+    "use rc_pair", "create_cq B.cq1 cqe=8",
+    "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq1",
+    "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0", "connect A.qp1 B.qp1",
+    "program B.rx lines={post_recv B.qp1 wr_id=9 sg=B.mr0[0:64]; loop; poll_cq B.cq0; sleep 1us;"
+    " end}",
+    "program A.tx lines={sleep 2us; post_send A.qp1 wr_id=1 opcode=SEND sg=A.mr0[0:8]"
+    " flags=SIGNALED; poll A.cq0}",
+    "run 1ms",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "thread"), [(_ASLEEP, "A.tx"), (_OTHER_QUEUE, "B.rx")])
+def test_a_fix_after_which_an_endless_loop_waits_in_vain_does_not_work(
+    lines: tuple[str, ...], thread: str
+) -> None:
+    for asked in ("", thread):
+        lab = played(*lines)
+        remedy = why(lab, asked).remedy
+        assert remedy is not None
+        assert not remedy.works
+        assert remedy.ends.startswith("B.rx then waits in vain in line ")
+        lab.do(f"apply {asked}")
+        lab.do("run 2ms")
+        assert why(lab).is_trouble
+
+
+def test_a_fix_after_which_an_endless_loop_waits_for_the_next_request_works() -> None:
+    lab = played(*_ARMS)
+    remedy = why(lab).remedy
+    assert remedy is not None
+    assert remedy.works, remedy
+    lab.do("apply")
+    lab.do("run 5ms")
+    assert not why(lab).is_trouble
+
+
+_LOST_DATAGRAM = (
+    "use ud_pair",
+    "post_recv B.qp0 wr_id=9 sg=B.mr0[0:8],B.mr0[8:16],B.mr0[16:24],B.mr0[24:32],B.mr0[32:140]",
+    "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] ah=A.ah0 remote_qpn=B.qp0"
+    " remote_qkey=0x11111111 flags=SIGNALED", "run",
+)  # fmt: skip
+
+
+def test_a_refused_receive_is_repaired_with_the_message_that_was_lost_without_it() -> None:
+    lab = played(*_LOST_DATAGRAM)
+    remedy = why(lab).remedy
+    assert remedy is not None
+    assert [line.split()[0] for line in remedy.cure.lines] == ["post_recv", "post_send"]
+    assert remedy.works
+    call = Subject(Sort.CALL, Thing(Noun.QP, "B", 17), event=why(lab).outcome.event or -1)
+    alone = attempt(lab.session, remedy.cure.lines[:1], call)
+    assert (alone.works, alone.ends) == (False, "A.qp0.wr[1] is lost already")
+    lab.do("apply")
+    lab.do("run")
+    assert not why(lab).is_trouble
+
+
+def test_no_fix_works_where_the_thread_whose_call_was_refused_stays_failed() -> None:
+    lab = played(
+        "use rc_pair rnr_retry=2",
+        "program B.rx lines={reg_mr B.mr1 pd=B.pd0 length=4096 access=REMOTE_WRITE;"
+        " post_recv B.qp0 wr_id=9 sg=B.mr1[0:64]; poll B.cq0}",
+        "program A.tx lines={sleep 2us; post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8]"
+        " flags=SIGNALED; poll A.cq0}", "run 5ms",
+    )  # fmt: skip
+    remedy = why(lab).remedy
+    assert remedy is not None
+    assert (remedy.works, remedy.failure) == (
+        False, "B.rx has failed in line 1; a fix does not start it again"
+    )  # fmt: skip
