@@ -64,22 +64,17 @@ def plain(session: Session, log: Log, question: Path | None) -> Report:
         looks = best_looks(log, chains)
     explained = [at_the_act(session, log, each) for each in looks
                  if each.report.causes and not _is_over(session, log, each)]  # fmt: skip
+    gone_on = [each for each in explained if has_gone_on(session, log, each)]
+    explained = [each for each in explained if each not in gone_on]
     if not explained:
-        left = [examination for examination in looks
+        left = [examination for examination in looks if examination not in gone_on
                 if examination.report.outcome.rule or examination.moment.why is Why.ENDED
                 or examination.moment in chains[examination.subject][-1:]
                 if _is_trouble(session, log, examination)]  # fmt: skip
-        left = left or _outstanding(session, log, question)
-        left = left or _silent(session, log, question, is_full=True)
-        left = left or _lost(session, log, question)
-        if not left:
-            return well(session, log, question)
-        return report_of_now(session, log, left[0], found or [left[0].subject])
+        return _without_a_cause(session, log, question, left, gone_on, found)
     # A success without a completion, or a thread that polls for nothing, may be as it is meant.
-    # A thread that has gone on since hangs no more, whatever had hung it.
     loud = [each for each in explained if not each.report.outcome.done
-            and each.report.slug not in _IDLE
-            and not has_gone_on(session, log, each)] or explained  # fmt: skip
+            and each.report.slug not in _IDLE] or explained  # fmt: skip
     aside = [*_aside(log, loud), *(each for each in explained if each not in loud)]
     # A thread that hangs because of a refused call stands before the call: the answer has both.
     hanging = {each.root for each in explained if each.subject.sort is Sort.PROGRAM
@@ -88,8 +83,28 @@ def plain(session: Session, log: Log, question: Path | None) -> Report:
                        key=lambda each: (_of_unused(log, each), *origin(each.report.causes[0]),
                                          each.subject.sort is Sort.CALL and each.root in hanging),
                        )  # fmt: skip
-    _join([each.report for each in explained], [each.report for each in aside])
+    _join([each.report for each in explained], [each.report for each in (*aside, *gone_on)])
     return report_of_now(session, log, explained[0], [each.subject for each in explained])
+
+
+def _without_a_cause(
+    session: Session,
+    log: Log,
+    question: Path | None,
+    left: Sequence[Examination],
+    gone_on: Sequence[Examination],
+    found: Sequence[Subject],
+) -> Report:
+    """The answer where no check explains a failure that is open: of what is left, or all is well.
+
+    left: failures without a cause; gone_on: threads that hung at an earlier moment.
+    """
+    left = left or _outstanding(session, log, question)
+    left = left or _silent(session, log, question, is_full=True)
+    left = left or _lost(session, log, question) or gone_on
+    if not left:
+        return well(session, log, question)
+    return report_of_now(session, log, left[0], found or [left[0].subject])
 
 
 def _is_over(session: Session, log: Log, examination: Examination) -> bool:
@@ -99,9 +114,10 @@ def _is_over(session: Session, log: Log, examination: Examination) -> bool:
     subject, root = examination.subject, examination.report.causes[0].subject
     if subject.sort is not Sort.PROGRAM or not exists(session.world, subject.thing):
         return False
+    goes_on = has_gone_on(session, log, examination)
     serves = 0 in session.world.find(subject.thing, Program).loops
-    goes_on = serves or has_gone_on(session, log, examination)
-    return goes_on and is_made_good(session, log, root, examination.moment.event)
+    mended = is_made_good(session, log, root, examination.moment.event)
+    return (goes_on and (mended or root == subject)) or (serves and mended)
 
 
 def _join(reports: list[Report], aside: list[Report]) -> None:

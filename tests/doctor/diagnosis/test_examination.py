@@ -1,6 +1,7 @@
 """The fix of a program of the host: the call that it has to change."""
 
 from rdmalab.doctor.diagnosis.examination import for_program
+from rdmalab.doctor.evidence.outcome import Status
 from tests.doctor.asking import played, why
 from tests.each import each
 
@@ -32,3 +33,40 @@ def test_the_fix_for_a_program_is_one_call(lines: tuple[str, ...], fix: str) -> 
     assert report.remedy is not None
     assert report.remedy.cure.lines == []
     assert report.remedy.cure.program.startswith(fix)
+
+
+_SWAP = (
+    "post_send A.{} wr_id={} opcode=ATOMIC_CMP_AND_SWP sg=A.mr0[{}] remote=B.mr0[0] compare_add=0"
+    " swap=1 flags=SIGNALED"
+)
+_LOCK = (
+    "use rc_pair",
+    "create_cq A.cq1 cqe=16",
+    "create_qp A.qp2 pd=A.pd0 qp_type=RC send_cq=A.cq1 recv_cq=A.cq1",
+    "create_qp B.qp2 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0", "connect A.qp2 B.qp2",
+    f"program A.t1 lines={{{_SWAP.format('qp0', 1, '0:8')}; poll A.cq0; post_send A.qp0 wr_id=2"
+    " opcode=RDMA_WRITE sg=A.mr0[8:16] remote_addr=0x20000000 rkey=0xbad flags=SIGNALED;"
+    " poll A.cq0}",
+    f"program A.t2 lines={{sleep 5us; loop; {_SWAP.format('qp2', 3, '64:72')}; poll A.cq1;"
+    " if A.mr0[64] == 0; stop; end; end}", "run 1ms",
+)  # fmt: skip
+_POLLS_AGAIN = (
+    "use rc_pair", "reg_mr B.mr1 pd=B.pd0 length=4096 access=REMOTE_READ",
+    "post_recv B.qp0 wr_id=1 sg=B.mr1[0:64]",
+    "program B.rx lines={poll B.cq0; poll B.cq0}",
+    "program A.tx lines={sleep 1us; post_send A.qp0 wr_id=5 opcode=SEND sg=A.mr0[0:8]"
+    " flags=SIGNALED; poll A.cq0}", "run 1ms",
+)  # fmt: skip
+
+
+@each("lines, thread", [(_LOCK, "A.t2"), (_POLLS_AGAIN, "B.rx")])
+def test_a_thread_that_was_only_held_up_used_no_wrong_data(
+    lines: tuple[str, ...], thread: str
+) -> None:
+    lab = played(*lines)
+    assert why(lab, thread).outcome.kind is Status.NEVER
+    for line in ("apply", "run 5ms"):
+        lab.do(line)
+    for asked in ("", thread):
+        report = why(lab, asked)
+        assert (report.outcome.kind, report.causes) == (Status.WELL, []), asked
