@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from rdmalab.classroom.checking import Trial
     from rdmalab.scenario.report import ScenarioModel
+    from rdmalab.scenario.source import FileError
 
 with_salt = click.option(
     "--salt", default="", metavar="TEXT",
@@ -39,38 +40,53 @@ def labs() -> None:
 @with_salt
 @click.option("-v", "--verbose", is_flag=True, help="Print each grade.")
 def check(*, paths: tuple[str, ...], students: int, salt: str, verbose: bool) -> int:
-    """Grade the solutions of labs, and what ways without work get.
+    """Find mistakes of labs; grade their solutions, and what ways without work get.
 
-    FILE|DIR: a folder stands for the labs below it. Solutions that create objects are graded again
-    with other names for them. Then: a copy of another student's work, apply alone, memory writes
-    alone, the file for students, and every choice tried. Exit code 1: a solution has another grade
-    than the lab declares, a way gets more than the key bars of the lab allows (where that sets
-    none: than an honest guess gets), a name of vary is used nowhere, the file for students holds a
-    hidden text or is no lab, or a draft has fewer than three solutions of either kind. A copy and
-    choices that can be tried are for the author to decide: without a bar they are a warning.
+    FILE|DIR: a folder stands for the labs below it. A lab with a mistake is not graded: exit code
+    2. Solutions that create objects are graded again with other names for them. Then: a copy of
+    another student's work, apply alone, memory writes alone, the file for students, and every
+    choice tried. Exit code 1: a solution has another grade than the lab declares, a way gets more
+    than the key bars of the lab allows (where that sets none: than an honest guess gets), a name of
+    vary is used nowhere, the file for students holds a hidden text or is no lab, or a draft has
+    fewer than three solutions of either kind. A copy and choices that can be tried are for the
+    author to decide: without a bar they are a warning.
     """
     from rdmalab.jobs.result_file import Progress
     from rdmalab.scenario.files import LAB_SUFFIX, of_instructor
-    from rdmalab.scenario.source import FileError
 
     files = list(program.files_below(tuple(map(of_instructor, paths)), LAB_SUFFIX))
     progress = Progress(progress_stream(), len(files) * (students + 1), "students of labs")
     found: list[Finding] = []
-    try:
-        for path in files:
-            solutions = _graded(path, students, salt, progress.advance)
-            for each in chain(solutions, _beside(path, students)):
-                found.append(each)
-                if each.is_wrong or verbose or not each.is_grade:
-                    progress.end()
-                    print(each.text)
-            progress.advance()
-    except FileError as error:
-        progress.end()
-        print(error.report)
-        return program.Exit.USAGE
+    unsound = False
+    for path in files:
+        if errors := mistakes(path):
+            unsound = True
+            progress.end()
+            print("\n".join(map(str, errors)))
+            continue
+        solutions = _graded(path, students, salt, progress.advance)
+        for each in chain(solutions, _beside(path, students)):
+            found.append(each)
+            if each.is_wrong or verbose or not each.is_grade:
+                progress.end()
+                print(each.text)
+        progress.advance()
     progress.end()
-    return _outcome(found)
+    return program.Exit.USAGE if unsound else _outcome(found)
+
+
+def mistakes(path: str) -> "list[FileError]":
+    """The mistakes of a lab file that are found without a solution, in the order of the file."""
+    from rdmalab.classroom.lab_mistakes import LabChecker
+    from rdmalab.lab import open_session
+    from rdmalab.scenario.files import of_instructor, read
+    from rdmalab.scenario.source import FileError
+    from rdmalab.vocabulary import VOCABULARY
+
+    try:
+        return LabChecker(VOCABULARY, open_session).mistakes(read(of_instructor(path)), path)
+    except FileError as wrong:
+        return wrong.all
 
 
 def _outcome(found: "Sequence[Finding]") -> int:

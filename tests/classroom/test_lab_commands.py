@@ -106,6 +106,20 @@ def test_lab_check_and_run_print_an_error_as_one_line(
     assert main(["grade", str(lab), "empty"]) == Exit.NOTHING
 
 
+@pytest.mark.parametrize(("old", "new", "wrong"), [
+    ("rnr-infinite: B has", "rnr-forever: B has", "no cause is called rnr-forever"),
+    ("A.mr0[0:5]", "A.mr9[0:5]", "nothing is called A.mr9"),
+])  # fmt: skip
+def test_lab_check_prints_a_mistake_once_and_grades_nothing(
+    old: str, new: str, wrong: str, lab: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab.write_text(TEMPLATE.replace(old, new, 1))
+    assert main(["lab", "check", str(lab)]) == Exit.USAGE
+    out = capsys.readouterr().out
+    assert out.count(wrong) == 1
+    assert "student 1" not in out
+
+
 def test_grade_lists_students_with_edited_or_missing_logs(
     lab: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
