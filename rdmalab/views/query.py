@@ -35,7 +35,7 @@ from rdmalab.views.query_fields import (
     fields,
     walk,
 )
-from rdmalab.views.query_types import check_filters
+from rdmalab.views.query_types import check_filters, not_callable
 from rdmalab.views.transit_effects import PACKETS
 from rdmalab.world.relations import exists
 from rdmalab.world.world import World
@@ -205,6 +205,8 @@ class QueryContext:
                 return self._counted(root, keywords) > 0
             case (str(node), str(thing), "total"):
                 return self._completed(self.thing(f"{node}.{thing}"), keywords)
+        if not path.is_single:
+            raise not_callable(path)
         legal = [row.path.partition("(")[0] for row in query_fields.CALLS] + list(self.more)
         raise Unknown(f"{name} cannot be called", suggest(name, legal))
 

@@ -125,9 +125,8 @@ def _check_call(node: nodes.Call, nouns: Nouns) -> None:
         case (str(), str(), "total"):
             row, keys = _ROWS["total"]
         case _:
-            if is_function(node):
-                _check_function(node, nouns)
-            return  # why(A.qp0.wr[7]): judged when it is answered
+            _check_other_call(node, nouns)
+            return
     for key, given in node.keywords.items():
         if key == nodes.SINCE:
             continue
@@ -139,6 +138,22 @@ def _check_call(node: nodes.Call, nouns: Nouns) -> None:
             _check_value([typing.get_type_hints(row)[SHORT.get(key, key)]], value)
         else:
             check_types(value, nouns)
+
+
+def _check_other_call(node: nodes.Call, nouns: Nouns) -> None:
+    if is_function(node):
+        _check_function(node, nouns)
+    elif not node.path.is_single:  # why(A.qp0.wr[7]): judged when it is answered
+        wrong = not_callable(node.path)
+        raise NotUnderstood(wrong.message, node.path.place, wrong.hint)
+
+
+def not_callable(path: nodes.Path) -> Unknown:
+    """The error of a call that nothing answers, such as `A.cq0.totl()`."""
+    *_, last = path.steps
+    owner = str(path).removesuffix(f".{last}")
+    words = ["count", "any"] if owner in ("wire", "log") else ["total"]
+    return Unknown(f"{path} cannot be called", suggest(str(path), [f"{owner}.{w}" for w in words]))
 
 
 def _check_function(node: nodes.Call, nouns: Nouns) -> None:

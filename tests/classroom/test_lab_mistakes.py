@@ -50,6 +50,8 @@ CHANGES = [
      "no task has the id answer-of-a (did you mean answer-of-b?)"),
     ("cause: rnr-infinite", "cause: rnr-never", "no cause is called rnr-never"),
     ("aim: A SEND", "aims: A SEND", 'no key "aims" here (did you mean aim?)'),
+    ("B.cq0.total(status", "B.cq0.totl(status",
+     "B.cq0.totl cannot be called (did you mean B.cq0.total?)"),
 ]  # fmt: skip
 
 

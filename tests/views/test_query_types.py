@@ -36,6 +36,8 @@ SENSELESS = [
     ("count(B.qp.state == RST) > 0", '"RST" is no QP state'),
     ("min(A.cq0.cout, 2) == 1", 'A.cq0 has no "cout"'),
     ("A.qp0.wr[7].complete_ns > 1", 'A.qp0.wr[7] has no "complete_ns"'),
+    ("B.cq0.totl(status=SUCCESS) == 1", "B.cq0.totl cannot be called"),
+    ("wire.counts(psn=1) == 1", "wire.counts cannot be called"),
     ("A.qp0.path_mtu == 1000000 and idle == perhaps", "a yes or no is never compared"),
 ]
 
@@ -51,6 +53,11 @@ def test_type_errors_are_found_without_a_world(question: str, message: str) -> N
     refused = refusal(question)
     assert refused.message.startswith(message)
     assert refused.hint
+
+
+def test_a_misspelled_call_has_the_name_that_was_meant() -> None:
+    assert refusal("B.cq0.totl() > 0").hint == "did you mean B.cq0.total?"
+    assert refusal("log.cont() > 0").hint == "did you mean log.count?"
 
 
 @pytest.mark.parametrize("word", ["break ", "watch ", "until ", "trace "])
