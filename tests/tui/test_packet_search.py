@@ -28,6 +28,16 @@ def test_texts_and_fields_find_rows() -> None:
     }  # fmt: skip
 
 
+def test_a_word_in_capitals_is_found_in_capitals_only() -> None:
+    rows = rows_of(played("send-and-ack"))
+    texts = {"ACK": ["ACK"], "SEND": ["SEND_ONLY"], "ack": ["SEND_ONLY", "ACK"]}
+    for text, labels in texts.items():
+        packets = [row for row in rows if isinstance(row, PacketRow)]
+        search = typed(text, "filter")
+        found = [row.label for row in packets if search.finds(row, f"{row.text} ack_req")]
+        assert found == labels, text
+
+
 def test_a_filter_by_fields_means_packets_and_find_leaves_all_rows() -> None:
     rows = rows_of(played("rnr-wait"))
     search = typed("psn >= 0", "filter")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _LAST = 200  # rows of the past that can be scrolled
 _HEADED = 9  # rows of the pane from which the columns have a heading
 _TURN = 3  # rows that a turn of the wheel scrolls
+_CAPITALS = re.compile("[A-Z_]+")
 _KEYS = {"find": "n next  N previous  Esc ends", "filter": "f change  Esc all"}
 
 
@@ -99,7 +101,10 @@ class PacketSearch:
         if self._wanted is not None:
             return isinstance(row, PacketRow) and self._wanted(row)
         name = row.label if isinstance(row, PacketRow) else ""  # drawn in short where room is short
-        return self.text.strip().lower() in f"{drawn or row.text} {name}".lower()
+        text, whole = self.text.strip(), f"{drawn or row.text} {name}"
+        if _CAPITALS.fullmatch(text):  # ACK is an opcode, ack_req a field
+            return text in whole
+        return text.lower() in whole.lower()
 
     def lets_pass(self, row: LadderRow, drawn: str = "") -> bool:
         """Whether a filter shows a row."""
