@@ -128,8 +128,10 @@ class NodePane(Card, can_focus=True):
         super().read_rows()
 
     def title(self, width: int) -> Content:
-        """`A  10.0.0.1  qp0 0x11 RC ⇄ B.qp0  3 of 40`."""
+        """`A  ● held  10.0.0.1  qp0 0x11 RC ⇄ B.qp0  3 of 40`."""
         parts, roomy = [Content.styled(self.node or "no node", "bold")], width >= card.ROOMY
+        if self.view.held is not None:  # before all that may find no room
+            parts.append(piece("held", Meaning.CURRENT))
         if (port := self._port) is not None and roomy:
             parts.append(Content(port.gid.rpartition(":")[2]))
         for row in self._rows(self.qp):
@@ -139,8 +141,6 @@ class NodePane(Card, can_focus=True):
         things = self.view.things(self.node, Noun.QP) if self.node else []
         if len(things) > 1 and self.qp is not None:
             parts.append(Content(f"{things.index(self.qp) + 1} of {len(things)}"))
-        if self.view.held is not None:
-            parts.append(piece("held", Meaning.CURRENT))
         return filled(max(width - 4, 8), parts)
 
     @property

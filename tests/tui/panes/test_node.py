@@ -268,6 +268,16 @@ async def test_a_queue_pair_that_is_held_stays_whatever_commands_name() -> None:
         assert "⇄ B.qp2" in seen.rows[0]
 
 
+async def test_a_pane_of_twenty_pairs_says_that_it_is_held() -> None:
+    _, view = first(*["use rc_pair"] * 19)
+    async with alone(lambda: nodes(view), (108, 36)) as seen:
+        view.choose("A.qp12")
+        seen.app.query_one("#node-0", NodePane).focus()
+        await seen.pilot.press("p")
+        assert seen.rows[0].count("● held") == 2, seen.rows[0]
+        assert "qp12 0x1d RC ⇄ B.qp12" in seen.rows[0]
+
+
 async def test_where_there_is_room_the_other_queue_pairs_have_a_row_each() -> None:
     _, five = first(*MOMENTS["five"])
     async with alone(lambda: nodes(five), (120, 40)) as seen:
