@@ -9,6 +9,8 @@ from textual.containers import Container
 from textual.screen import Screen
 from textual.widgets import Static
 
+from rdmalab.grammar.text import in_quotes
+from rdmalab.scenario.files import short_name
 from rdmalab.tui.bars import CaptionBar
 from rdmalab.tui.keys import shown
 from rdmalab.tui.pane_table import NOTES, WIRE, made
@@ -33,7 +35,8 @@ _FOOTER = "   ".join(
 )
 _HELP: list[Line] = [
     [("bold", "PgDn runs a lesson from note to note; PgUp returns to the note before.")],
-    [("", "At the end PgDn loads the next lesson. Without a lesson the keys step and go back.")],
+    [("", "At the end PgDn loads the next lesson, and PgUp there returns to this end.")],
+    [("", "Without a lesson the keys step and go back.")],
     [],
     *([("bold", f"  {' '.join(map(shown, keys.split(','))):<30}"), ("", f"{word}: {meaning}")]
       for keys, _, _, word, meaning in _KEYS),
@@ -53,6 +56,10 @@ class Presenter(Screen[None]):
 
     app: Rdmalab
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._before: list[str] = []  # paths of the lessons that PgDn has left at their end
+
     def compose(self) -> ComposeResult:
         """Widgets of the lecture screen; no pane takes the keys."""
         view = self.app.main.view
@@ -66,12 +73,28 @@ class Presenter(Screen[None]):
         yield Static(_FOOTER, id="clicker")
 
     def action_next_note(self) -> None:
-        """Go on: to the answer or the next note."""
-        self._say(self.app.main.model.note_command(1))
+        """Go on: to the answer, the next note, or the next lesson."""
+        model = self.app.main.model
+        line, walk = model.note_command(1), model.walk
+        if walk is not None and line.startswith("load "):
+            self._before = [*self._before, walk.scenario.path]
+        self._say(line)
 
     def action_previous_note(self) -> None:
-        """Go back to the note before."""
-        self._say(self.app.main.model.note_command(-1))
+        """Go back to the note before; from the first one to the end of the lesson before."""
+        line = self.app.main.model.note_command(-1)
+        if line or not self._before:
+            self._say(line)
+            return
+        self._say(f"load {in_quotes(short_name(self._before.pop()))}")
+        self.app.prompt.say(self._to_end)
+
+    def _to_end(self) -> str:
+        """The next line on the way to the end of the lesson."""
+        if not self.app.main.model.is_walking:
+            return "goto end"
+        self.app.prompt.say(self._to_end)
+        return "next"
 
     def _say(self, line: str) -> None:
         if line:

@@ -114,6 +114,20 @@ async def test_the_clicker_goes_from_note_to_note_both_ways() -> None:
                        "lost-ack" in it.app.main.model.walk.scenario.path)  # fmt: skip
 
 
+async def test_pgup_in_a_lesson_that_pgdn_has_loaded_returns_to_the_end_before() -> None:
+    async with stand(path=LESSON) as it:
+        await present(it)
+        for _ in range(4):
+            await it.press("pagedown")
+        await it.sees("PgDn  the next lesson: err/retry-exceeded", "step 14 of 14")
+        shown = it.text
+        await it.press("pagedown")
+        await it.sees("PgUp back", "step 2 of 8")
+        await it.press("pageup")
+        await it.sees("PgDn  the next lesson: err/retry-exceeded", "step 14 of 14")
+        assert it.text == shown
+
+
 async def test_f1_names_the_keys_of_a_lecture() -> None:
     async with stand(path=LOST) as it:
         await present(it)
