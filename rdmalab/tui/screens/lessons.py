@@ -17,6 +17,7 @@ from rdmalab.classroom.progress import coming, done
 from rdmalab.scenario.lessons import ListedLesson, catalogue, learning_paths, sought
 from rdmalab.scenario.reading import about
 from rdmalab.scenario.source import FileError
+from rdmalab.shell.kept_labs import TOUR, kept
 from rdmalab.shell.styled_text import paragraphs, shown
 from rdmalab.tui.bars import Keys
 from rdmalab.tui.content import piece, style
@@ -35,7 +36,10 @@ _MOVES = {"up": "cursor_up", "down": "cursor_down", "pageup": "page_up", "pagedo
 
 
 class Lessons(ModalScreen[None]):
-    """Enter loads the marked lesson. What is typed is sought in titles, names and tags."""
+    """Enter loads the marked lesson; of a lab it types the line, which needs the student's id.
+
+    What is typed is sought in titles, names and tags.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Back"),
@@ -150,7 +154,12 @@ class Lessons(ModalScreen[None]):
 
     def _load(self, name: str) -> None:
         self.dismiss()
-        self.app.say("tour" if name == "tour" else f"load {name}")
+        lesson = next(each for each in self._lessons if each.name == name)
+        if name != TOUR and lesson.is_lab:  # its work is graded: whose is it?
+            known = next((each.student for each in kept() if each.student), "")
+            self.app.type_in(f"load {name} student={known}")
+        else:
+            self.app.say(TOUR if name == TOUR else f"load {name}")
 
     def action_move(self, way: str) -> None:
         """Move the mark; the words that are sought keep the keys."""

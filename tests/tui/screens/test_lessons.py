@@ -61,6 +61,21 @@ async def test_enter_loads_the_marked_lesson_as_a_typed_line() -> None:
         await it.sees("A> load rc/send", "SEND, the message that needs a receive")
 
 
+async def test_enter_on_a_lab_types_the_line_that_needs_the_id_of_the_student() -> None:
+    async with stand((120, 40)) as it:
+        await browse(it)
+        await it.pilot.press(*"labs/access")
+        await it.sees("load labs/access")
+        await it.pilot.press("enter")
+        await it.sees("A> load labs/access student=")
+        assert it.app.main.model.exercise is None
+        await it.pilot.press(*"me", "enter")
+        await it.until(lambda: it.app.main.model.exercise is not None)
+        await browse(it)
+        await it.pilot.press(*"labs/access", "enter")
+        await it.sees("A> load labs/access student=me")
+
+
 async def test_a_click_loads_and_esc_leaves() -> None:
     async with stand((120, 40)) as it:
         await browse(it)
