@@ -17,7 +17,8 @@ from rdmalab.classroom.progress import coming, done
 from rdmalab.scenario.lessons import ListedLesson, catalogue, learning_paths, sought
 from rdmalab.scenario.reading import about
 from rdmalab.scenario.source import FileError
-from rdmalab.shell.kept_labs import TOUR, kept
+from rdmalab.shell.kept_labs import kept
+from rdmalab.shell.lab_requests import TOUR
 from rdmalab.shell.styled_text import paragraphs, shown
 from rdmalab.tui.bars import Keys
 from rdmalab.tui.content import piece, style
