@@ -4,7 +4,8 @@
 
 A scenario shows a status, a flag, a packet, an errno … when that happened in it; a field or a right
 when one of its lines says it. The best one names the word in its title or its text, else in what it
-expects, and is short.
+expects, and is short. Before these go: a lesson that has the name of the word, one of the first
+learning path that speaks of it, and one of another path whose title or summary does.
 """
 
 import json
@@ -19,6 +20,7 @@ from rdmalab.guide.entry import Entry, Sort
 from rdmalab.guide.explain import entries
 from rdmalab.lab import open_session
 from rdmalab.scenario.files import SUFFIX
+from rdmalab.scenario.lessons import learning_paths
 from rdmalab.scenario.loader import Scenario, load
 from rdmalab.scenario.runner import Runner
 from rdmalab.session.lines import Reply
@@ -38,6 +40,8 @@ FOLDER = ROOT / "scenarios"
 TARGET = ROOT / "rdmalab" / "guide" / "data" / "shown.toml"
 _HEAD = "# Which scenario shows a word best; `load` opens it. Made by `python -m tests.shown`.\n"
 _WIDEST = 100
+_BASICS = learning_paths()[0].lessons
+_OFF = 10_000  # place of a lesson that is on no learning path
 # Read in the lines of a scenario, because no record has it.
 SAID = {"field of a verb", "right", "SRQ attribute", "SRQ type", "type of memory window"}
 SAID |= {"flag of rereg_mr", "flush_type of FLUSH", "flush_level of FLUSH", "oflag", "flow type"}
@@ -163,10 +167,28 @@ def _rank(entry: Entry, each: Showing) -> tuple[Any, ...]:
     pattern = _pattern(entry)
     is_reported = pattern.search(each.about) is not None
     answer = min(len(pattern.findall(each.text)), 3)
+    place = _places().get(each.name, _OFF)
     is_status = entry.about is not None and entry.about.sort is Sort.STATUS
-    apart = each.name.startswith("real/") or (is_status and not each.name.startswith("err/"))
+    is_usual = each.name.startswith("err/") or (place < _OFF and is_reported)
+    apart = each.name.startswith("real/") or (is_status and not is_usual)
     away = each.name.partition("/")[0] not in {word.lower() for word in entry.words}
-    return (apart, away, not is_reported, -answer, each.records, each.name)
+    words = {word.lower() for word in (entry.name, *entry.words)}
+    is_named = each.name.rpartition("/")[2].replace("-", "_") in words
+    if is_named:
+        tier = 0
+    elif each.name in _BASICS and (is_reported or answer > 1):
+        tier = 1
+    else:
+        tier = 2 if place < _OFF and is_reported else 3
+    order = place if tier < 3 else 0
+    return (apart, away, tier, order, not is_reported, -answer, each.records, each.name)
+
+
+@cache
+def _places() -> dict[str, int]:
+    """Place of each lesson of the learning paths: what a beginner meets first is first."""
+    names = (name for path in learning_paths() for name in path.lessons)
+    return {name: place for place, name in enumerate(names)}
 
 
 def kind(entry: Entry) -> str:

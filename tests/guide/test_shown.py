@@ -78,3 +78,15 @@ def test_what_no_record_has_is_read_in_the_lines() -> None:
 )  # fmt: skip
 def test_words_of_infiniband_name_a_lesson_of_infiniband(word: str) -> None:
     assert row(word, "shown by").startswith("load infiniband/")
+
+
+@each("word, lesson", [
+    ("RTS", "posting/later"), ("RTR", "bringup/by-hand"), ("min_rnr_timer", "bringup/by-hand"),
+    ("IBV_SEND_SIGNALED", "flags/signaled"), ("INLINE", "rc/inline"), ("IBV_WR_SEND", "rc/send"),
+    ("IBV_WR_RDMA_READ", "rc/rdma-read"), ("FETCH_AND_ADD", "rc/fetch-and-add"),
+    ("WR_FLUSH_ERR", "why/flush-only"),
+])  # fmt: skip
+def test_a_lesson_for_beginners_goes_before_those_that_only_use_a_word(
+    word: str, lesson: str
+) -> None:
+    assert row(word, "shown by") == f"load {lesson}"
