@@ -93,7 +93,7 @@ async def _snapshot(app: Rdmalab, what: str, file: str) -> None:
     if drawn:
         await _enlarged(app, what)
         await asyncio.sleep(_DRAWN_S)
-    svg = app.main.model.lab.ladder().svg if what == "ladder" else app.export_screenshot()
+    svg = app.main.model.lab.ladder().svg if what == "ladder" else _picture(app)
     words = text(app, what)
     if drawn:
         app.action_leave()
@@ -101,6 +101,12 @@ async def _snapshot(app: Rdmalab, what: str, file: str) -> None:
     hand_out = app.face.hand_out
     message = await asyncio.to_thread(written, file, default, words, svg, hand_out)
     app.prompt.write(plain(message, "class:dim"))
+
+
+def _picture(app: Rdmalab) -> str:
+    """The screen as SVG; Fira Code, which Rich asks for, would join the letters of 0x11 or ->."""
+    rule = ".rich-terminal text { font-variant-ligatures: none }"
+    return app.export_screenshot().replace("<style>", f"<style>\n    {rule}", 1)
 
 
 def copied(text: str, send: Callable[[str], None]) -> str:
