@@ -16,7 +16,8 @@ from rdmalab.scenario.lessons import (
     learning_paths,
     listed,
 )
-from rdmalab.scenario.loader import FileError, read
+from rdmalab.scenario.loader import FileError, load, read
+from rdmalab.vocabulary import VOCABULARY
 
 ONE = "rdmalab: 1\ntitle: {}\nsteps:\n  - do: show\n"
 
@@ -126,3 +127,11 @@ def test_a_name_that_people_say_is_found(shelf: Path, monkeypatch: pytest.Monkey
         read(found("one.yaml"))
     monkeypatch.chdir(shelf.parents[1])
     assert found("sq-full").endswith("labs/sq-full.lab.yaml")
+
+
+def test_the_lesson_by_hand_counts_its_calls() -> None:
+    scenario = load(found("bringup/by-hand"), VOCABULARY)
+    lines = [step.line for step in scenario.steps if step.line and not step.line.startswith("run")]
+    calls = [line.split()[1][0] for line in lines if not line.startswith("write")]
+    assert (calls.count("A"), calls.count("B")) == (9, 7)
+    assert "nine on A and seven on B" in (scenario.document.about or "")
