@@ -209,7 +209,9 @@ def meant(session: Session, wrong: NotUnderstood) -> str:
 
 
 def _known(session: Session, text: str) -> str:
-    """The hint for a word that explain, help or load knows; empty for any other."""
+    """The hint for a word that show, explain, help or load knows; empty for any other."""
+    if session.names.find(text) is not None:
+        return f"{_NEAR} show {text}?"
     if lookup(text, session.vocabulary, SUSPICIONS):
         return f"{_NEAR} explain {text}?"
     return f"{_NEAR} help {text}?" if text in TOPICS or manual.find(text) else _lesson(text)

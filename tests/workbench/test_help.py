@@ -146,6 +146,15 @@ def test_a_question_typed_without_a_command_is_led_on(line: str, hint: str) -> N
     assert reply.error.hint == hint
 
 
+@pytest.mark.parametrize("line", ["A.qp0", "B.mr0", "A.cq0", "what is A.qp0?"])
+def test_the_name_of_an_object_leads_to_show(line: str) -> None:
+    lab = Lab()
+    lab.do("use rc_pair")
+    (reply,) = lab.do(line)
+    assert reply.error is not None
+    assert reply.error.hint == f"did you mean show {line.split()[-1].strip('?')}?"
+
+
 def test_files_keep_the_hints_about_verbs() -> None:
     (reply,) = Lab().replies("rnr", file=True)
     assert reply.error is not None
