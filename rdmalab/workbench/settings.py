@@ -131,7 +131,9 @@ def _reason(why: Exception) -> str:
 def setting(name: str) -> Setting:
     """The setting of this name; raises WrongSetting with the legal names."""
     if name not in SETTINGS:
-        raise WrongSetting(f'"{name}" is no setting; legal: {", ".join(SETTINGS)}')
+        near = suggest(name, SETTINGS)
+        advice = f"{near} Legal" if near.startswith("did") else "legal"
+        raise WrongSetting(f'"{name}" is no setting; {advice}: {", ".join(SETTINGS)}')
     return SETTINGS[name]
 
 

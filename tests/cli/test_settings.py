@@ -40,7 +40,7 @@ def test_one_is_changed_and_printed(file: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["them"], '"them" is no setting; legal: theme, ascii'),
+        (["colors"], '"colors" is no setting; did you mean colours? Legal: theme, ascii'),
         (["them", "x"], '"them" is no setting'),
         (["width", "7"], 'width: "7" is not legal; legal: auto, 40 to 250'),
     ],

@@ -77,7 +77,9 @@ def test_a_value_is_a_word_or_in_quotes(file: Path, line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("them = dark", '"them" is no setting; legal: theme, ascii, mouse'),
+        ("them = dark", '"them" is no setting; did you mean theme? Legal: theme, ascii, mouse'),
+        ("colors = on", '"colors" is no setting; did you mean colours? Legal: theme'),
+        ("nosuch = on", '"nosuch" is no setting; legal: theme, ascii, mouse'),
         ("mouse = maybe", 'mouse: "maybe" is not legal; legal: on, off'),
         ("mouse =", 'mouse: "" is not legal; legal: on, off'),
         ("width = 39", 'width: "39" is not legal; legal: auto, 40 to 250'),
