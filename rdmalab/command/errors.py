@@ -31,6 +31,9 @@ class NotUnderstood(Exception):  # noqa: N818
     argument: the key at fault, if the place of the caret is not given.
     """
 
+    lead = "not understood (nothing happened)"
+    """The words before the message."""
+
     def __init__(
         self,
         message: str,
@@ -73,6 +76,12 @@ class WrongFile(UserError):  # noqa: N818  (it says what the file is)
 
 class NotAllowed(NotUnderstood):
     """Raised for a line that the rules of an open lab do not allow; nothing was executed."""
+
+
+class NothingToDo(NotUnderstood):
+    """Raised for a line that is understood, and that has nothing to carry out."""
+
+    lead = "nothing happened"
 
 
 class UnknownVerb(NotUnderstood):

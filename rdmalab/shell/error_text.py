@@ -24,7 +24,7 @@ class Page:
 
 def not_understood(error: NotUnderstood, page: Page) -> list[Line]:
     """The message for a line that was not understood; nothing was executed."""
-    lead = [(ERROR, "not understood (nothing happened): "), ("", shown(error.message))]
+    lead = [(ERROR, f"{error.lead}: "), ("", shown(error.message))]
     text, place = _line_at(error.line, error.place)
     if place == NOWHERE:
         pointed = [plain(_INDENT + text)] if text else []

@@ -11,7 +11,7 @@ from rdmalab.command import (
     Flag,
     Moment,
     NotAllowed,
-    NotUnderstood,
+    NothingToDo,
     OneOf,
     command,
 )
@@ -67,17 +67,19 @@ def apply(session: Session, what: Topic | None = None) -> Script:
     remedy, place = report.remedy, NOWHERE if what is None else what.place
     if remedy is None and report.outcome.good:
         hint = "name the subject: apply A.qp0.wr[7]" if what is None else "type why for the outcome"
-        raise NotUnderstood("nothing to apply: there is no error", place, hint)
+        raise NothingToDo("nothing to apply: there is no error", place, hint)
     if remedy is None:
-        raise NotUnderstood("nothing to apply: why offers no fix", place, "type why again")
+        raise NothingToDo("nothing to apply: why offers no fix", place, "type why again")
+    if report.needs_time and not remedy.helps:
+        raise NothingToDo("nothing to apply: the work needs time", place, "type run")
     if remedy.cure.program:
         message = f"the fix is a change of the program: {remedy.cure.program}"
-        raise NotUnderstood(message, place, "change it, and run the session again")
+        raise NothingToDo(message, place, "change it, and run the session again")
     if not remedy.cure.lines:
         raise NotAllowed(f"this is not allowed here: {remedy.failure}", place)
     if not remedy.helps:
         message = f"the fix was tested and is not sufficient: {remedy.failure}"
-        raise NotUnderstood(message, place, "why -v shows its lines")
+        raise NothingToDo(message, place, "why -v shows its lines")
     return Script(remedy.cure.lines)
 
 

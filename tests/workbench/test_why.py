@@ -2,6 +2,7 @@
 
 import pytest
 
+from rdmalab.command import NothingToDo
 from rdmalab.doctor.checklist_report import ChecklistReport
 from rdmalab.doctor.diagnosis.diagnose import LISTS
 from rdmalab.doctor.evidence.outcome import Status
@@ -76,6 +77,16 @@ def test_nothing_to_apply(lab: Lab) -> None:
     assert not_understood(lab, "apply A.qp0") == "nothing to apply: there is no error"
     answer = not_understood(lab, "apply A.qp0.wr[99]")
     assert answer.startswith("the fix is a change of the program: ")
+
+
+def test_apply_of_work_that_needs_time_says_so(lab: Lab) -> None:
+    lab.do("post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED")
+    assert asked(lab, "why").needs_time
+    reply = lab.do("apply")[0]
+    assert isinstance(reply.error, NothingToDo)
+    assert (reply.error.message, reply.error.hint) == (
+        "nothing to apply: the work needs time", "type run"
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("title", LISTS)

@@ -204,8 +204,7 @@ class Report(AnswerInRows):
 
     def _fix(self) -> list[Row]:
         remedy = self.remedy
-        time_does = not self.chain and any(cause.check.slug == TOO_EARLY for cause in self.waits)
-        if remedy is None or (time_does and not remedy.helps):
+        if remedy is None or (self.needs_time and not remedy.helps):
             return []
         if remedy.cure.program:
             text = f"change the program: {remedy.cure.program}"
@@ -225,6 +224,11 @@ class Report(AnswerInRows):
         else:
             text = f"tested on a copy of the session: not sufficient ({remedy.failure}):"
         return [Row(RowPart.FIX, text, "fix: "), *rows]
+
+    @property
+    def needs_time(self) -> bool:
+        """Whether nothing is wrong, and what was asked about ends when time goes on."""
+        return not self.chain and any(cause.check.slug == TOO_EARLY for cause in self.waits)
 
     @property
     def apply(self) -> str:
