@@ -6,6 +6,8 @@ from difflib import get_close_matches
 _LONGEST = 40  # what a message repeats of a text; difflib is quadratic beyond
 _MISSPELLED = "set_wr_"  # for wr_set_
 _SGE = ("addr", "length", "lkey")
+_SAME = dict.fromkeys(("probability", "prob", "chance", "percent"), "rate")
+"""Keys of other programs, and what they are called here."""
 _NAMED = 6  # how many legal words a suggestion names
 
 
@@ -83,7 +85,9 @@ def suggest(word: str, legal: Iterable[str]) -> str:
     lowered = {w.lower(): w for w in reversed(words)}
     near = get_close_matches(word.lower(), lowered, 1) if len(word) <= _LONGEST else []
     begun = [w for w in lowered if len(word) > 1 and w.startswith(word.lower())]
-    nearest = [*near, *reversed(begun)]
+    ended = [w for w in lowered if w.endswith(f"_{word.lower()}")]
+    same = [_SAME[word.lower()]] if _SAME.get(word.lower()) in lowered else []
+    nearest = [*same, *near, *reversed(begun), *(ended if len(ended) == 1 else [])]
     return f"did you mean {lowered[nearest[0]]}?" if nearest else listed(words)
 
 

@@ -9,6 +9,13 @@ def test_the_nearest_word_is_suggested_in_its_own_case() -> None:
     assert suggest("num", ["cqe", "num_entries="]) == "did you mean num_entries=?"
 
 
+def test_a_part_of_a_key_and_a_key_of_other_programs_are_known() -> None:
+    assert suggest("mr", ["wr_id", "bind_mr", "flags"]) == "did you mean bind_mr?"
+    assert suggest("mr", ["bind_mr", "next_mr"]) == "legal here: bind_mr, next_mr"
+    assert suggest("probability", ["victim", "rate"]) == "did you mean rate?"
+    assert suggest("probability", ["victim"]) == "legal here: victim"
+
+
 def test_far_words_get_what_is_legal_abbreviated() -> None:
     assert suggest("qqq", ["a", "b"]) == "legal here: a, b"
     assert suggest("qqq", "abcdefgh") == "legal here: a, b, c, d, e, f, …"
