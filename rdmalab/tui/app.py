@@ -253,7 +253,7 @@ class Rdmalab(App[int]):
             await letter.pane.press(letter.event.key)
 
     def _is_over(self, letter: Letter) -> None:
-        """No other key has come since."""
+        """Let the pane have the letter: no other key has come since."""
         if letter is self._letter:
             self._letter = None
             self.call_next(self._let_go, letter)

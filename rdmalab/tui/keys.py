@@ -90,7 +90,7 @@ class Letter(NamedTuple):
 
     @property
     def character(self) -> str:
-        """What it writes."""
+        """The character that it writes."""
         return self.event.character or ""
 
     def begins_line(self, event: events.Key | events.Paste) -> bool:
