@@ -7,7 +7,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, overload
 
 from rdmalab.command.arguments import Span
@@ -64,17 +64,51 @@ SCRIPTABLE = Facts(in_scenarios=True)
 VERB = Facts(in_scenarios=True, is_verb=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)  # no slots: they have no room for what is cached
 class Command:
-    """A command, made from one function by `@command`."""
+    """A command, made from one function by `@command`.
+
+    Its parameters are read from the annotations when they are first asked for: those of all
+    commands took 10 ms, and the first lines of a session need few of them.
+    """
 
     name: str
     function: Callable[..., Any]
-    parameters: tuple[Parameter, ...]
-    changes_world: bool
-    may_look: bool = False
     facts: Facts = PROMPT_ONLY
-    asking: tuple[Parameter, ...] = ()  # those that may hold questions about facts
+
+    @cached_property
+    def changes_world(self) -> bool:
+        """True if the function takes the world itself; else it takes the session."""
+        return self._signature[0].name == "world"
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Its arguments, in the order of the function."""
+        _, *given = self._signature
+        hints = _hints(self.function, [p.name for p in given])
+        return tuple(
+            parameter_of(
+                p.name.rstrip("_"),
+                hints[p.name],
+                REQUIRED if p.default is p.empty else p.default,
+                positional=p.kind is p.POSITIONAL_OR_KEYWORD,
+            )
+            for p in given
+        )
+
+    @cached_property
+    def may_look(self) -> bool:
+        """True if it has arguments with which it is no event."""
+        return any(p.looks is not None for p in self.parameters)
+
+    @cached_property
+    def asking(self) -> tuple[Parameter, ...]:
+        """The parameters that may hold questions about facts."""
+        return tuple(p for p in self.parameters if isinstance(p.kind, (ExpressionKind, LinesKind)))
+
+    @property
+    def _signature(self) -> list[inspect.Parameter]:
+        return list(inspect.signature(self.function).parameters.values())
 
     @property
     def in_programs(self) -> bool:
@@ -143,21 +177,7 @@ def aliases(vocabulary: Mapping[str, Command]) -> dict[str, str]:
 
 
 def _command(facts: Facts, function: Callable[..., object]) -> Command:
-    first, *rest = inspect.signature(function).parameters.values()
-    hints = _hints(function, [p.name for p in rest])
-    parameters = tuple(
-        parameter_of(
-            p.name.rstrip("_"),
-            hints[p.name],
-            REQUIRED if p.default is p.empty else p.default,
-            positional=p.kind is p.POSITIONAL_OR_KEYWORD,
-        )
-        for p in rest
-    )
-    name, changes = function.__name__.rstrip("_"), first.name == "world"
-    may_look = any(p.looks is not None for p in parameters)
-    asking = tuple(p for p in parameters if isinstance(p.kind, (ExpressionKind, LinesKind)))
-    return Command(name, function, parameters, changes, may_look, facts, asking)
+    return Command(function.__name__.rstrip("_"), function, facts)
 
 
 def _hints(function: Callable[..., object], names: list[str]) -> dict[str, object]:
