@@ -373,7 +373,8 @@ def kept_of(records: Iterable[Record], first: int) -> list[tuple[int, Record]]:
     ]
 
 
-_CHANGES_NOTHING = frozenset((Kind.PROGRAM_RAN, Kind.CALLED, Kind.REFUSED))
+_RAN = Kind.PROGRAM_RAN
+_CHANGES_NOTHING = frozenset((_RAN, Kind.CALLED, Kind.REFUSED))
 _line_ran: Callable[[Record], tuple[object, ...]] = itemgetter(Field.NODE, Field.OBJECT, Field.A)
 
 
@@ -382,7 +383,9 @@ def without_idle_repeats(records: list[Record], rare: Iterable[Record]) -> list[
 
     Of those of one line the first and the last stay, and those that have a record in `rare`.
     """
-    ran = [record for record in records if record[3] is Kind.PROGRAM_RAN]
+    ran = [record for record in records if record[3] is _RAN]
+    if not ran:  # most sessions have no programs; each look at all records is a part of a snapshot
+        return records
     idle = set(map(event_of, ran))
     idle.difference_update([r[0] for r in records if r[3] not in _CHANGES_NOTHING])
     if not idle:
