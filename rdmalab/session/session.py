@@ -25,7 +25,7 @@ from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.history import History
 from rdmalab.session.journal import Entry, Journal
 from rdmalab.session.names import Binder, Names
-from rdmalab.spec.records import Kind, of_kinds
+from rdmalab.spec.records import Kind
 from rdmalab.world.programs import Carried
 from rdmalab.world.world import World
 
@@ -52,7 +52,7 @@ class Callers:
 
 
 Arguments = dict[str, object]
-_CALLED, _REFUSED, _DESTRUCTION = Kind.CALLED, Kind.REFUSED, (Kind.DESTROYED,)
+_CALLED, _REFUSED, _DESTROYED = Kind.CALLED, Kind.REFUSED, Kind.DESTROYED
 _NAMING = (Ref, New)
 MAX_EVENTS = 1_000_000
 
@@ -209,8 +209,9 @@ class Session:
         trace.record(_CALLED, node, number, command.name, refusal.errno if refusal else 0)
         if isinstance(outcome.value, Thing):
             self._name(arguments, outcome.value)
-        for _, _, _, _, node, number, noun, _ in of_kinds(trace.tail[first:], _DESTRUCTION):
-            self.names.retire(Thing(Noun(noun), node, number))
+        for _, _, _, kind, node, number, noun, _ in trace.tail[first:]:
+            if kind is _DESTROYED:
+                self.names.retire(Thing(Noun(noun), node, number))
 
     # ------------------------------------------------------------------ for programs
     def carry_out(self, invocation: Invocation) -> Carried:
