@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import functools
 import json
 import os
 import subprocess
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 # A lab in which two words raise: `faults` looks, `dereg_mr` has changed the world by then.
 BROKEN = """
-import dataclasses, sys
+import dataclasses, functools, sys
 from rdmalab.vocabulary import VOCABULARY
 
 def broken(real):
+    @functools.wraps(real)
     def function(*given, **named):
         real(*given, **named)
         raise ZeroDivisionError("\\x1b[2Jof nothing")
@@ -55,6 +57,7 @@ def break_word(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A word that does its work, and raises then."""
     word = VOCABULARY[name]
 
+    @functools.wraps(word.function)
     def broken(*given: Any, **named: Any) -> Any:
         word.function(*given, **named)
         raise ZeroDivisionError("of nothing")
@@ -64,8 +67,9 @@ def break_word(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", [name for name in VOCABULARY if name != "quit"])
 def test_no_word_ends_a_session(name: str, monkeypatch: pytest.MonkeyPatch, state: Path) -> None:
-    raises = True
+    raises, word = True, VOCABULARY[name]
 
+    @functools.wraps(word.function)
     def broken(*given: Any, **named: Any) -> Any:
         nonlocal raises
         if raises:
@@ -75,7 +79,6 @@ def test_no_word_ends_a_session(name: str, monkeypatch: pytest.MonkeyPatch, stat
 
     prompt = Prompt("use rc_pair", RECV, SEND, "step 2", width=1000)
     before = everything(prompt.lab)
-    word = VOCABULARY[name]
     monkeypatch.setitem(VOCABULARY, name, dataclasses.replace(word, function=broken))
     example = next(line for line in word.documentation.splitlines() if "Example: " in line)
     printed = prompt.ask(example.partition("Example: ")[2])
