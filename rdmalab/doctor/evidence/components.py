@@ -119,7 +119,8 @@ def last_change(history: History, component: Component) -> int | None:
 
     The present event where no snapshot does; None as well where none differs from the next one.
     """
-    keys = [(t.node, str(t.noun), t.number) for t in component if t.noun in (Noun.QP, Noun.PROGRAM)]
+    known = (t for t in component if t.node in history.world.nodes)  # not of an unknown address
+    keys = [(t.node, str(t.noun), t.number) for t in known if t.noun in (Noun.QP, Noun.PROGRAM)]
     after, since = take(history.world, keys, {}), history.here.event
     for snapshot in reversed(history.branch.snapshots):
         if snapshot.place.event > history.here.event:

@@ -69,3 +69,15 @@ def test_last_change_of_a_component() -> None:
     assert last <= found < last + 2_048
     busy = component_of(session, thing(lab, "A.qp1"))
     assert (last_change(session.history, busy) or 0) > session.world.event - 2_048
+
+
+def test_last_change_of_a_component_with_a_peer_at_an_unknown_address() -> None:
+    lab = played("use rc_pair", "reset A.qp0", "modify_qp A.qp0 state=INIT port_num=1 pkey_index=0",
+                 "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
+                 "modify_qp A.qp0 state=RTR path_mtu=512 dest_qp_num=B.qp0 rq_psn=0"
+                 " max_dest_rd_atomic=1 min_rnr_timer=12"
+                 " ah_attr={is_global=1 dgid=10.0.0.7 sgid_index=1 hop_limit=64 port_num=1}",
+                 _BUSY.replace("qp1", "qp2"), "use rc_pair", "use rc_pair", "run 5000")  # fmt: skip
+    component = component_of(lab.session, thing(lab, "A.qp0"))
+    assert "" in {each.node for each in component}
+    assert last_change(lab.session.history, component) != 0
