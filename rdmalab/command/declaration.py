@@ -27,6 +27,7 @@ class Recovery(enum.Enum):
     REPEAT = enum.auto()
     SKIP = enum.auto()  # it changes nothing in the lab, or it writes a file
     REPEAT_WALK = enum.auto()  # repeat it; the recording has no end for each step it runs
+    REPEAT_IF_LOADED = enum.auto()  # repeat it; without a file that it loaded it did nothing
     NEW_RECORDING = enum.auto()  # it ends the recording and stands in none
 
 

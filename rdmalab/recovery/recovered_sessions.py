@@ -159,6 +159,8 @@ def _add_record(book: Recording, record: LogRecord) -> None:
     elif "ended" in record:
         book.lines[-1].commands = int(record["commands"])
         book.lines[-1].end = _place(record["ended"])
+    elif "moved" in record:  # the line begins another log
+        book.lines.pop()
     book.left |= "left" in record
     book.offered += "offered" in record
     book.draft &= "whole" not in record
@@ -221,6 +223,16 @@ def waiting(folder: Path | None = None) -> list[Path]:
         for volume in volumes(folder)
         if volume.book is not None and volume.book.is_restorable
     ]
+
+
+def restoring(left: Path | None, newer: int = 0) -> str:
+    """The command that restores a log that was just closed; empty if there is nothing to restore.
+
+    newer: how many logs will have been closed after it by then.
+    """
+    kept = waiting(left.parent) if left is not None else []
+    number = kept.index(left) + 1 + newer if left in kept else 0
+    return f"continue {number}" if number > 1 else "continue" * number
 
 
 def taken(path: Path) -> LockedRecording | None:
@@ -333,6 +345,7 @@ def lines_again(session: Session, line: LoggedLine) -> tuple[str, bool]:
     except NotUnderstood:
         return "", False
     recovery = {each.name: session.vocabulary[each.name].facts.recovery for each in parsed}
-    again = [each for each in parsed[: line.commands] if recovery[each.name] not in NOT_AGAIN]
+    left_out = NOT_AGAIN if line.loads else (*NOT_AGAIN, Recovery.REPEAT_IF_LOADED)
+    again = [each for each in parsed[: line.commands] if recovery[each.name] not in left_out]
     walks = any(recovery[each.name] is Recovery.REPEAT_WALK for each in again)
     return "\n".join(each.line for each in again), walks

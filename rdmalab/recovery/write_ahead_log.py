@@ -93,6 +93,10 @@ class NullLog:
         del head
         return None
 
+    def move_last_line(self) -> Path | None:
+        """Begin a log with the last line; returns the one that ends before it, if any."""
+        return None
+
     def trouble(self) -> str:
         """Sentence on what is no longer kept, and why; returned once, then empty."""
         return ""
@@ -113,11 +117,12 @@ class WriteAheadLog(NullLog):
         self._given_up = False
         self._is_draft = False
         self._in_line = False
+        self._of_line: list[LogRecord] = []  # the records of the last line
 
     # ------------------------------------------------------------------ what happens
     def typed(self, line: str, *, again: bool = False) -> None:
         """Write the line and sync it to disk before it runs. again: it runs a second time."""
-        self._in_line = True
+        self._in_line, self._of_line = True, []
         self._write({"typed": line} | ({"again": True} if again else {}), sync=True)
 
     def arrived(self, arrival: LoggedArrival) -> None:
@@ -172,6 +177,20 @@ class WriteAheadLog(NullLog):
         self.head, self._in_line = head, False
         return left
 
+    def move_last_line(self) -> Path | None:
+        """Begin a log with the last line, which replaced the world; the other one ends before it.
+
+        Returns the closed file; None where nothing is written.
+        """
+        records, self._of_line, self._in_line = self._of_line, [], True
+        self._write({"moved": True})
+        left = self.begin_empty(self.head._replace(begin=()))
+        self._in_line = True
+        for record in records:
+            self._write(record)
+        self._in_line = False
+        return left
+
     def whole(self) -> None:
         """The restored lines are written; from now on each line is synced before it runs."""
         self._is_draft, self._in_line = False, True
@@ -185,6 +204,7 @@ class WriteAheadLog(NullLog):
         if self._given_up or not self._in_line:
             return
         try:
+            self._of_line.append(record)
             stream = self._stream or self._made()
             if sync:
                 self._find()

@@ -12,6 +12,7 @@ from rdmalab.doctor.answers import Answer
 from rdmalab.grammar.line import commands_of, parse
 from rdmalab.lab import Lab
 from rdmalab.recovery.bug_reports import called, report
+from rdmalab.recovery.recovered_sessions import restoring
 from rdmalab.recovery.write_ahead_log import NullLog, place_of
 from rdmalab.session.branch import SafePoint
 from rdmalab.session.lines import Reply
@@ -21,6 +22,8 @@ from rdmalab.session.session import Session
 from rdmalab.shell.evaluation import Emit, Evaluation, LineEnd, Pause, SliceSize
 from rdmalab.shell.lab_requests import in_lab, short_answer
 from rdmalab.shell.output_format import OutputFormat
+from rdmalab.shell.styled_text import plain
+from rdmalab.shell.tables import DIM
 
 if TYPE_CHECKING:
     from rdmalab.classroom.lab_session import LabSession
@@ -134,15 +137,25 @@ class Conversation:
         """
         self._typed.append(line)
         line = short_answer(evaluation, line)  # the log has a command, which can be repeated
-        if (line.split() or [""])[0] not in self._apart:
+        is_apart = (line.split() or [""])[0] in self._apart
+        if not is_apart:
             self.log.typed(line)
         if trouble := self.log.trouble():
             evaluation.tell([[("class:warn", trouble)]])
         session, calls = self.lab.session, len(self.lab.session.journal)
+        is_own = self.has_commands and self.exercise is None and self.lesson is None
         await in_lab(evaluation, line)
         if self.lab.session is session and len(session.journal) != calls:
             self.has_commands = True
         self.log.ended(place_of(self.lab.session), evaluation.commands)
+        if is_own and not is_apart and self.lab.session is not session:
+            self._tell_of_the_one_before(evaluation)
+
+    def _tell_of_the_one_before(self, evaluation: Evaluation) -> None:
+        """Give the line that replaced the typed session a log of its own: both can be restored."""
+        if word := restoring(self.log.move_last_line(), newer=1):
+            text = f"The session before is kept: new, then {word} restores it."
+            evaluation.tell([plain(text, DIM)])
 
     # ------------------------------------------------------------------ the world
     def start_over(self, session: Session) -> None:

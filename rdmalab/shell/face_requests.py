@@ -12,6 +12,7 @@ from rdmalab.recovery.recovered_sessions import (
     Recording,
     Reread,
     lines_again,
+    restoring,
     taken,
     waiting,
 )
@@ -321,9 +322,7 @@ async def _new(evaluation: "Evaluation", _request: Empty) -> None:
     devices = ", ".join(f"{node} ({p.name})" for node, p in evaluation.lab.profiles.items())
     text = f"Empty world: nodes {devices}; time 0. use rc_pair makes a connection."
     evaluation.tell([plain(text)])
-    if left is not None and left in (kept := waiting(left.parent)):
-        number = kept.index(left) + 1
-        word = "continue" if number == 1 else f"continue {number}"
+    if word := restoring(left):
         evaluation.tell([plain(f"{word} restores the previous session.", DIM)])
     evaluation.judge(ok=True)
 

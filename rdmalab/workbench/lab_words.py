@@ -88,7 +88,7 @@ def task(session: Session, name: str = "") -> TaskList:
     return TaskList(name)
 
 
-@command(Facts(touches_files=True))
+@command(Facts(touches_files=True, recovery=Recovery.REPEAT_IF_LOADED))
 def tour(session: Session, start: Literal["", "again"] = "") -> Tour:
     """Begin the tour: nine tasks from queue pairs in RESET to a message, an error and its cause.
 
@@ -101,7 +101,7 @@ def tour(session: Session, start: Literal["", "again"] = "") -> Tour:
     return Tour(start == "again")
 
 
-@command(Facts(touches_files=True))
+@command(Facts(touches_files=True, recovery=Recovery.REPEAT_IF_LOADED))
 def lab(session: Session, name: str = "", student: str = "") -> ReturnToLab:
     """Return to the lab in which you worked last; or to another that is kept, by its name.
 

@@ -117,6 +117,40 @@ def test_what_was_typed_before_continue_is_a_session_of_its_own(tmp_path: Path) 
     assert "A.ah0" in other.lab.session.names.all()
 
 
+@pytest.mark.parametrize("opens", ["tour", "load rc/send", "load labs/access student=s1"])
+def test_the_session_that_a_lesson_replaces_can_be_restored(tmp_path: Path, opens: str) -> None:
+    own = ("use rc_pair", RECV, SEND, "run")
+    prompt = kept(tmp_path, *own)
+    before = world_of(prompt)
+    printed = prompt.ask(opens)
+    assert "The session before is kept: new, then continue 2 restores it." in printed
+    there = world_of(prompt)
+    prompt.ask("new")
+    assert prompt.ask("continue 2")[-1].startswith("Continued: 4 lines")
+    assert world_of(prompt) == before
+    assert world_of(fresh(tmp_path, "continue 2")) == there
+
+
+def test_a_lesson_after_a_lesson_is_no_session_of_its_own(tmp_path: Path) -> None:
+    prompt = kept(tmp_path, "use rc_pair", "load rc/send", "load rc/write", "next")
+    there = world_of(prompt)
+    close_all()
+    assert len(waiting(tmp_path)) == 2
+    assert world_of(fresh(tmp_path, "continue")) == there
+
+
+def test_a_lab_that_was_not_there_yet_is_not_opened_by_continue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RDMALAB_STATE", str(tmp_path / "state"))
+    tmp_path /= "logs"
+    prompt = kept(tmp_path, "use rc_pair", "lab", RECV, SEND, "run")
+    before = world_of(prompt)
+    prompt.ask("tour")
+    again = fresh(tmp_path, "continue 2")
+    assert world_of(again) == before
+
+
 def test_continue_does_not_close_a_session_with_commands_without_being_asked_to(
     tmp_path: Path,
 ) -> None:
@@ -312,7 +346,7 @@ def test_a_walk_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, next
     monkeypatch.chdir(folder)  # the next process may be started anywhere
     prompt = fresh(folder)
     printed = prompt.ask("continue")
-    assert printed[-1].startswith(f"Continued: {3 + nexts} lines")
+    assert printed[-1].startswith(f"Continued: {2 + nexts} lines")  # of the walk alone
     assert world_of(prompt) == world_of(before)
     walks = [t.conversation.lesson for t in (prompt, before)]
     assert walks[0] is not None
@@ -339,7 +373,7 @@ def test_recovery_ends_at_a_changed_scenario(lesson: Path, tmp_path: Path) -> No
     text = " ".join(prompt.ask("continue"))
     assert "load lesson.rdmalab.yaml does not end at the same event as before: " in text
     assert f"{lesson} has changed since the session was recorded." in text
-    assert text.endswith("The other 2 of 3 lines are kept.")
+    assert text.endswith("The other 2 of 2 lines are kept.")
     lesson.write_text(LESSON)
     close_all()
     assert len(waiting(folder)) == 2
