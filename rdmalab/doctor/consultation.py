@@ -18,6 +18,7 @@ from rdmalab.doctor.diagnosis.diagnose import followed, report_of, unique
 from rdmalab.doctor.diagnosis.examination import Examination, as_at_event, best_of, report_of_now
 from rdmalab.doctor.diagnosis.plain import plain, well
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome
+from rdmalab.doctor.evidence.work_of_queues import subject_of_cqe
 from rdmalab.doctor.facts.undelivered import for_bytes
 from rdmalab.doctor.moments.moments import (
     Moment,
@@ -32,7 +33,7 @@ from rdmalab.grammar.nodes import Literal, Node, Path
 from rdmalab.grammar.trees import render
 from rdmalab.session.history import read_only_visit
 from rdmalab.session.reverse import go_to_moment
-from rdmalab.spec.records import Kind, cqe_of, event_of
+from rdmalab.spec.records import Kind, cqe_of, event_of, object_of
 
 
 def consult(session: Session, question: Node | None = None, at: MomentWord | None = None) -> Report:
@@ -143,17 +144,18 @@ def _pointed(session: Session, log: Log, question: Path | None) -> Report:
 
 
 def _is_drained(session: Session, log: Log, question: Path, best: Examination) -> bool:
-    """Whether a call alone ended the work of a queue pair, all of it polled while that lived."""
+    """Whether a call alone ended the work of a queue pair, or on a CQ, all of it polled."""
     thing = session.names.find(str(question)) if len(question.steps) == 2 else None
-    if thing is None or thing.noun is not Noun.QP or best.report.slug != "own-err":
+    if thing is None or thing.noun not in (Noun.QP, Noun.CQ) or best.report.slug != "own-err":
         return False
-    end = log.destroyed(thing)
+    is_cq, end = thing.noun is Noun.CQ, log.destroyed(thing)
     added, polled = (
-        sum(cqe_of(r).qp_num == thing.number and (end is None or event_of(r) < end)
-            for r in log.of(kind, thing.node))
+        [cqe_of(r) for r in log.of(kind, thing.node) if (end is None or event_of(r) < end)
+         and thing.number == (object_of(r) if is_cq else cqe_of(r).qp_num)]
         for kind in (Kind.CQE_ADDED, Kind.CQE_POLLED)
     )  # fmt: skip
-    return added == polled
+    failed = (subject_of_cqe(thing.node, cqe) for cqe in added if is_cq and cqe.status)
+    return len(added) == len(polled) and all(is_ordered(session, log, each) for each in failed)
 
 
 def _written(examination: Examination) -> int:

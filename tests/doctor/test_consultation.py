@@ -110,6 +110,25 @@ def test_a_wr_id_means_the_newest_attempt_of_any_life() -> None:
     assert answer(lab, "why A.qp0.wr[7]").slug == "wrong-state-post"
 
 
+_DRAINED = (
+    "use rc_pair", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]",
+    "post_recv B.qp0 wr_id=2 sg=B.mr0[64:128]",
+    "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED", "run",
+)  # fmt: skip
+_DRAIN = "program B.end lines={{poll B.cq0; modify_qp B.qp0 state=ERR; {}; destroy_qp B.qp0}}"
+
+
+def test_a_queue_from_which_a_drain_was_polled_is_well() -> None:
+    lab = played(*_DRAINED, _DRAIN.format("poll B.cq0"), "run")
+    report = answer(lab, "why B.cq0")
+    assert (report.outcome.kind, report.causes, report.is_trouble) == (Status.WELL, [], False)
+
+
+def test_a_queue_whose_drain_was_not_polled_keeps_its_cause() -> None:
+    lab = played(*_DRAINED, _DRAIN.format("sleep 1us"), "run")
+    assert answer(lab, "why B.cq0").slug == "own-err"
+
+
 def test_plain_why_is_well_after_a_drain() -> None:
     lab = played("use rc_pair", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]")
     tidying.drain(lab.session)
