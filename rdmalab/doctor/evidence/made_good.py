@@ -74,7 +74,10 @@ def is_past(log: Log, call: Call) -> bool:
 
     The queue pair has entered this state, and work on it has succeeded since the call; or it has
     left the state in which the call was refused, and another modify_qp was refused there.
+    Of a refused ack_cq_events whether all events of the node were acknowledged since.
     """
+    if call.refusal == "cq-events-ack":
+        return _acknowledged_since(log, call)
     if call.verb != "modify_qp" or call.invocation is None:
         return False
     thing, state = Thing(Noun.QP, *call.thing), _key(call.invocation)[2]
@@ -84,6 +87,14 @@ def is_past(log: Log, call: Call) -> bool:
         return True
     is_reached = any(each == state and log.entered(thing, each) for each in _BRING_UP)
     return is_reached and any(event > call.event for event in _used(log, thing, Sort.SEND))
+
+
+def _acknowledged_since(log: Log, call: Call) -> bool:
+    """Whether events were acknowledged after a refused call, and none of the node is left."""
+    node = call.thing[0]
+    accepted = (each for each in log.calls(call.verb, node) if not each.refusal)
+    left = any(cq.unacked for cq in log.session.world.nodes[node].cqs.items.values())
+    return not left and any(each.event > call.event for each in accepted)
 
 
 class Repeats:

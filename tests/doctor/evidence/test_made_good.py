@@ -221,3 +221,28 @@ def test_a_post_refused_for_the_state_is_repeated_after_the_bring_up(
     report = why(lab)
     assert report.is_trouble is not well
     assert report.slug == ("well" if well else "wrong-state-post")
+
+
+_WRONG_QUEUE_ACKNOWLEDGED = (
+    "use rc_pair channel=1", "create_cq B.cq1 cqe=8 channel=B.ch0", "req_notify_cq B.cq0",
+    "req_notify_cq B.cq1", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]",
+    "program B.rx lines={get_cq_event B.ch0; try ack_cq_events B.cq1; poll B.cq0;"
+    " destroy_qp B.qp0; destroy_cq B.cq0; destroy_cq B.cq1}",
+    "program A.tx lines={sleep 2us; post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8]"
+    " flags=SIGNALED; poll A.cq0}", "run",
+)  # fmt: skip
+
+
+def test_events_acknowledged_on_the_wrong_queue_are_past_once_none_is_left() -> None:
+    lab = played(*_WRONG_QUEUE_ACKNOWLEDGED)
+    assert "cq-events-ack" in [cause.check.slug for cause in why(lab).warnings]
+    lab.do("apply")
+    lab.do("run 1ms")
+    report = why(lab)
+    assert (report.outcome.kind, report.causes) == (Status.WELL, [])
+
+
+def test_a_refused_acknowledgement_stays_while_events_are_unacknowledged() -> None:
+    lab = played(*_WRONG_QUEUE_ACKNOWLEDGED[:5], _WRONG_QUEUE_ACKNOWLEDGED[6], "run",
+                 "get_cq_event B.ch0", "ack_cq_events B.cq1")  # fmt: skip
+    assert why(lab).slug == "cq-events-ack"
