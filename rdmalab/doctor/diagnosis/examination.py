@@ -15,6 +15,7 @@ from rdmalab.doctor.diagnosis.healthy_checks import coming
 from rdmalab.doctor.evidence.finding import Fix, Verdict
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.posting_calls import OF_THE_QUEUE
+from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.evidence.time_spent import TimeSpent
 from rdmalab.doctor.moments.moments import Moment, Why, visit, visit_moment
 from rdmalab.doctor.report.report import TOO_EARLY, Cause, Report, TriedFix
@@ -109,6 +110,7 @@ def report_of_now(
         report.event = session.world.event
         if examination.moment.why is not Why.QUIET:  # nothing has happened to it since
             report.outcome = _outcome_of_now(session, log, examination)
+            report.name = name_of(session.names, examination.subject)
         if report.outcome.good:
             report.waits = [wait for wait in report.waits if wait.check.slug != TOO_EARLY]
         report.remedy = _remedy(session, log, examination, found)

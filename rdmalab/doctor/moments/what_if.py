@@ -132,9 +132,7 @@ class Start:
 def _came_of(session: Session, subject: Subject, start: Start, log: Log) -> TrialOutcome:
     if subject.sort is Sort.CALL:
         if missed := _missed(subject, log):
-            lost = next(_lost_before(session, subject.event, missed, start, log), "")
-            posted = _handed_over(session, missed, start, log)
-            return TrialOutcome(works=False, ends=lost) if posted.works and lost else posted
+            return _handed_over(session, subject, missed, start, log)
         return _unblocked(session, subject, start)
     if subject.sort is Sort.BYTES:
         return _brought(session, log, subject, start.event)
@@ -147,7 +145,10 @@ def _came_of(session: Session, subject: Subject, start: Start, log: Log) -> Tria
         return TrialOutcome(works=False, ends="it has no completion, as it is not signaled")
     if subject.sort is Sort.PROGRAM and found.kind is Status.PENDING:
         works = future.passes_line(session, subject.thing, start.line, start.record)
-    return TrialOutcome(works, "" if works else found.sentence)
+    stays = (
+        "" if works or subject.sort is not Sort.PROGRAM else _stays_failed(session, subject, log)
+    )
+    return TrialOutcome(works, "" if works else stays or found.sentence)
 
 
 def _missed(subject: Subject, log: Log) -> list[Subject]:
@@ -168,9 +169,12 @@ def _around(session: Session, subject: Subject, log: Log) -> Component:
 
 
 def _handed_over(
-    session: Session, missed: Sequence[Subject], start: Start, log: Log
+    session: Session, call: Subject, missed: Sequence[Subject], start: Start, log: Log
 ) -> TrialOutcome:
-    """Of a refused post: each of its requests is posted now, and each send comes to a good end."""
+    """Of a refused post: each of its requests is posted now, and each send comes to a good end.
+
+    A message that was lost for want of a receive is repeated, unless the thread stays failed.
+    """
     for each in (renewed(session, subject, log, start.event) for subject in missed):
         is_send = each.sort is Sort.SEND
         posted = (Send if is_send else Receive)(session, each, log).posted
@@ -179,7 +183,9 @@ def _handed_over(
         if posted is None or posted <= start.event or not done:
             text = found.sentence if posted is not None and posted > start.event else "not posted"
             return TrialOutcome(works=False, failure=f"{name_of(session.names, each)}: {text}")
-    return TrialOutcome(works=True)
+    lost = next(_lost_before(session, call.event, missed, start, log), "")
+    lost = "" if _stays_failed(session, call, log) else lost
+    return TrialOutcome(not lost, ends=lost)
 
 
 def _lost_before(
@@ -301,7 +307,7 @@ def _with_threads(
 ) -> TrialOutcome | None:
     """The outcome for the threads after a fix that helps the subject; None if they end well."""
     if name := _stays_failed(session, subject, log):
-        return TrialOutcome(works=False, failure=f"{name}; a fix does not start it again")
+        return TrialOutcome(works=False, failure=name)
     ends = side_effect(session, subject, start.event, log)
     return TrialOutcome(works=False, ends=ends) if ends else None
 
@@ -310,8 +316,8 @@ def _stays_failed(session: Session, subject: Subject, log: Log) -> str:
     """A thread around the subject that has failed, with its line; empty if none has."""
     around = _around(session, subject, log)
     failed = (p for p in programs_of(session.world) if p.state is ProgramState.FAILED)
-    return next((f"{session.names.of(p.thing)} has failed in line {p.line.number}" for p in failed
-                 if p.thing in around), "")  # fmt: skip
+    return next((f"{session.names.of(p.thing)} has failed in line {p.line.number}; a fix does not"
+                 " start it again" for p in failed if p.thing in around), "")  # fmt: skip
 
 
 _WAITS = (Sort.PROGRAM, Sort.CQ, Sort.CALL)
