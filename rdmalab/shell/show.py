@@ -135,6 +135,9 @@ def _unknown(row: object) -> list[Line]:
 
 
 # --------------------------------------------------------------------------- the past
+_CLOCK = 11  # columns of a moment
+
+
 def _story(row: StoryRow) -> list[Line]:
     number = f"{row.event}.{row.position}".rjust(6)
     who = f"{row.subject}  " if row.subject else ""
@@ -147,8 +150,8 @@ def event_line(row: EventRow | RepeatRow) -> Line:
 
 
 def _dated(number: str, at_ns: int | None, rest: Line) -> Line:
-    moment = fmt.clock(at_ns) if at_ns is not None else ""
-    return [(tables.EVENT, number), (tables.DIM, f" {moment:>11}  "), *rest]
+    moment = fmt.clock_in(at_ns, _CLOCK) if at_ns is not None else ""
+    return [(tables.EVENT, number), (tables.DIM, f" {moment:>{_CLOCK}}  "), *rest]
 
 
 def _call(row: CallRow) -> list[Line]:

@@ -39,6 +39,17 @@ def clock(at_ns: int) -> str:
     return f"{at_ns / 1_000_000:.4f} ms" if at_ns >= 1_000_000 else f"{at_ns / 1_000:.3f} us"
 
 
+def clock_in(at_ns: int, columns: int) -> str:
+    """A moment in a column of a list; from a second on with all digits that it has room for.
+
+    Packets of one message leave 100 ns apart, also after a wait of seconds.
+    """
+    if at_ns < _SECOND:
+        return clock(at_ns)
+    texts = (f"{at_ns / _SECOND:.{places}f} s" for places in range(9, 3, -1))
+    return next((text for text in texts if len(text) <= columns), clock(at_ns))
+
+
 def exact(at_ns: int) -> str:
     """A moment with every nanosecond: 642.315 us, 67.753394 ms."""
     if at_ns < 1_000_000:

@@ -45,6 +45,14 @@ def test_a_moment_is_scaled_for_reading_and_exact_on_demand(
     assert fmt.exact(at_ns) == exact
 
 
+def test_neighbours_in_a_list_differ_also_after_a_second() -> None:
+    read = [fmt.clock_in(10**9 + late_ns, 11) for late_ns in (0, 100, 1_110)]
+    assert read == ["1.0000000 s", "1.0000001 s", "1.0000011 s"]
+    assert fmt.clock_in(128_443_002_315, 11) == "128.44300 s"
+    assert fmt.clock_in(655_400_000, 11) == fmt.clock(655_400_000)
+    assert fmt.clock_in(10**18, 11) == fmt.clock(10**18)
+
+
 @given(st.integers(0, 10**14))
 def test_a_moment_can_be_typed_as_it_is_printed(at_ns: int) -> None:
     assert whole(fmt.exact(at_ns), Unit.NS) == at_ns

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 _LAST = 400  # how far back one can scroll
+_CLOCK = 12  # columns of a moment
 _ROOMY = 56  # with fewer columns the times are left out
 _LOUD = (Tone.BAD, Tone.ODD)  # such rows are coloured from end to end
 
@@ -68,8 +69,8 @@ class StoryPane(ListPane):
     def _drawn(self, row: EventRow | StoryRow, width: int) -> Content:
         """Time, sign, sentence, event."""
         appearance = APPEARANCES[meaning := self._meaning(row)]
-        clock = "" if row.at_ns is None or width < _ROOMY else fmt.clock(row.at_ns)
-        start = f"{clock:>12} " if width >= _ROOMY else ""
+        clock = "" if row.at_ns is None or width < _ROOMY else fmt.clock_in(row.at_ns, _CLOCK)
+        start = f"{clock:>{_CLOCK}} " if width >= _ROOMY else ""
         line: Line = [
             ("$dim", start), (style(meaning), f"{appearance.sign or ' '} "),
             (style(meaning) if appearance.tone in _LOUD else "", shown(row.text)),
