@@ -180,7 +180,7 @@ def _rank(entry: Entry, each: Showing) -> tuple[Any, ...]:
         tier = 1
     else:
         tier = 2 if place < _OFF and is_reported else 3
-    order = place if tier < 3 else 0
+    order = (-3 if is_reported else -answer, place) if tier < 3 else (0, 0)
     return (apart, away, tier, order, not is_reported, -answer, each.records, each.name)
 
 
