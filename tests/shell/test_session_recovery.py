@@ -367,7 +367,7 @@ def test_a_next_that_was_not_ended_is_walked(lesson: Path, tmp_path: Path) -> No
 
 def test_recovery_ends_at_a_changed_scenario(lesson: Path, tmp_path: Path) -> None:
     folder = tmp_path / "kept"
-    kept(folder, "alloc_pd A.pd3", "load lesson.rdmalab.yaml", "next")
+    kept(folder, "load lesson.rdmalab.yaml", "next")
     lesson.write_text(LESSON + "  - note: three\n")
     prompt = fresh(folder)
     text = " ".join(prompt.ask("continue"))
@@ -377,7 +377,7 @@ def test_recovery_ends_at_a_changed_scenario(lesson: Path, tmp_path: Path) -> No
     lesson.write_text(LESSON)
     close_all()
     assert len(waiting(folder)) == 2
-    assert fresh(folder).ask("continue 2")[-1].startswith("Continued: 3 lines")
+    assert fresh(folder).ask("continue 2")[-1].startswith("Continued: 2 lines")
 
 
 def test_a_scenario_that_is_gone(lesson: Path, tmp_path: Path) -> None:
