@@ -400,3 +400,58 @@ def test_a_thread_whose_message_finds_no_receive_has_not_polled_too_often() -> N
     report = why(lab, "B.rx")
     assert "A.qp1.wr[20] is under way, and no receive is left for it" in report.text
     assert "poll once for each" not in report.text
+
+
+# --------------------------------------------------------------------------- what led to the wait
+_DATAGRAM = ("post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] ah=A.ah0 remote_qpn=B.qp0"
+             " remote_qkey=0x11111111 flags=SIGNALED")  # fmt: skip
+
+
+def test_a_thread_that_waits_for_the_answer_to_a_lost_datagram_never_goes_on() -> None:
+    lab = played("use ud_pair", "post_recv A.qp0 wr_id=5 sg=A.mr0[512:640]",
+                 program("A.tx", _DATAGRAM, "poll A.cq0", "poll A.cq0"), "run 1ms")  # fmt: skip
+    for asked in ("A.tx", "A.qp0.recv_wr[5]"):
+        report = why(lab, asked)
+        assert (report.slug, report.outcome.kind) == ("no-rr", Status.NEVER)
+        assert report.is_trouble
+    answered = played("use ud_pair", "post_recv B.qp0 wr_id=9 sg=B.mr0[0:104]",
+                      program("A.tx", _DATAGRAM, "poll A.cq0"), "run 1ms")  # fmt: skip
+    assert not why(answered, "A.tx").is_trouble
+
+
+def test_a_refused_receive_is_the_root_of_the_message_that_found_none() -> None:
+    pieces = ",".join(f"B.mr0[{n}:{n + 8}]" for n in range(0, 40, 8))
+    again = f"post_recv B.qp0 wr_id=9 sg={pieces}"
+    rx = program("B.rx", "post_recv B.qp0 wr_id=9 sg=B.mr0[0:64]", "poll B.cq0", again)
+    tx = program("A.tx", "sleep 2us", send("A", 1), "poll A.cq0", send("A", 1), "poll A.cq0")
+    lab = played("use rc_pair rnr_retry=2", rx, tx, "run")
+    for asked in ("A.qp0.wr[1]", ""):
+        slugs = [cause.check.slug for cause in why(lab, asked).causes]
+        assert slugs[:2] == ["too-many-sges", "no-rr"]
+    refused = f"post_recv B.qp0 wr_id=9 sg={pieces}"
+    lost = played("use ud_pair", refused, _DATAGRAM, "run")
+    assert why(lost, "A.qp0.wr[1]").slug == "too-many-sges"
+    good = played("use ud_pair", refused, "post_recv B.qp0 wr_id=9 sg=B.mr0[0:104]", _DATAGRAM,
+                  "run")  # fmt: skip
+    assert not why(good, "A.qp0.wr[1]").is_trouble
+
+
+def test_async_never_of_a_limit_that_was_used_up() -> None:
+    refill = program("B.refill", "loop 3", "get_async_event B", "ack_async_event B",
+                     "post_srq_recv B.srq0 wr_id=2 sg=B.mr0[64:128]", "end")  # fmt: skip
+    lab = played("use srq_pair", "post_srq_recv B.srq0 wr_id=1 sg=B.mr0[0:64]",
+                 "modify_srq B.srq0 srq_limit=1", refill, send("A", 10), "run")  # fmt: skip
+    report = why(lab, "B.refill")
+    assert report.slug == "async-never"
+    assert "SRQ_LIMIT_REACHED was raised for B.srq0, and disarmed its limit" in report.text
+    assert report.remedy is not None
+    assert report.remedy.cure.program.startswith("modify_srq B.srq0 srq_limit=N after each")
+
+
+def test_a_thread_that_waits_for_bytes_polls_no_wrong_queue() -> None:
+    recv = "post_recv B.qp0 wr_id={} sg=B.mr0[0:8]"
+    rx = program("B.rx", "poll B.cq0", recv.format(2), 'wait B.mr0[0:5] == "first"')
+    lab = played(_PAIR, recv.format(1), 'write A.mr0[0:5] "other"', rx, send("A", 1), "run",
+                 send("A", 2), "run 1ms")  # fmt: skip
+    for asked in ("B.rx", ""):
+        assert why(lab, asked).slug == "condition-false"

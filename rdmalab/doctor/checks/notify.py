@@ -270,9 +270,15 @@ def async_never(case: Case, waits: ThreadWait) -> Finding:
     if later is not None:
         own = [fact(f"line {later.number} of {waits.name}, {later.text}, comes after the wait")]
         advice = f"carry out {later.text} without the wait: nothing raises an event"
+    elif used := next(_used_limits(case), None):
+        advice = f"modify_srq {case.names.of(used.thing)} srq_limit=N after each SRQ_LIMIT_REACHED"
     elif unarmed := next(_unarmed(case), None):
         advice = f"arm the limit before the wait: modify_srq {case.names.of(unarmed)} srq_limit=N"
     found, last = [*_never_raised(case), *own, waits.words()], _last_raised(case, waits)
+    for srq in _used_limits(case):
+        text = "SRQ_LIMIT_REACHED was raised for {}, and disarmed its limit: no modify_srq since"
+        raised = case.log.last(Kind.ASYNC_RAISED, srq.thing)
+        found.insert(0, fact(text.format(case.names.of(srq.thing)), raised))
     is_late = case.log.who(last.event or 0) == waits.name  # the thread itself has read it
     return fail(*([last, *found] if is_late else [*found, last]), cure=Fix(program=advice),
                 since=waits.since())  # fmt: skip
@@ -300,6 +306,15 @@ def _never_raised(case: Case) -> Iterator[Evidence]:
     if found and not case.profile.raises_responder_events:
         yield fact(f"{case.node} refused a request; {device} raises no event for it",
                    event_of(found[-1]))  # fmt: skip
+
+
+def _used_limits(case: Case) -> Iterator[SharedReceiveQueue]:
+    """The shared receive queues of its node whose limit has raised its one event."""
+    for srq in case.hca.srqs.items.values():
+        raised = case.log.about(Kind.ASYNC_RAISED, srq.thing)
+        if not srq.limit and any(rec.async_event_of(r) is AsyncEvent.SRQ_LIMIT_REACHED
+                                 for r in raised):  # fmt: skip
+            yield srq
 
 
 def _unarmed(case: Case) -> Iterator[Thing]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
+from rdmalab.doctor.evidence.host_reads import watched
 from rdmalab.doctor.evidence.work_of_queues import subject_of_cqe
 from rdmalab.doctor.evidence.work_requests import CqePlace
 from rdmalab.doctor.facts import conditions
@@ -94,7 +95,8 @@ def _blocked_threads(case: Case, place: CqePlace) -> list[ThreadWait]:
     waiting = (thread_waits.of_program(case, program) for program in programs_of(case.world))
     return [waits for waits in waiting if waits is not None and (
         others.intersection(waits.cqs)
-        or (waits.name == poster and here not in waits.cqs and not waits.outstanding)
+        or (waits.name == poster and here not in waits.cqs and not waits.outstanding
+            and watched(case.session, waits.program.line.question) is None)  # it polls memory
     )]  # fmt: skip
 
 
@@ -342,7 +344,9 @@ def _full(case: Case, number: int, event: int) -> Evidence:
     thing = Thing(Noun.CQ, case.node, number)
     before = [event_of(r) for r in case.log.about(Kind.CQE_ADDED, thing) if event_of(r) <= event]
     cq = case.hca.cqs.items.get(number)
-    room = f" has room for {cq.capacity}" if cq is not None else ""
+    resized = (r for r in case.log.about(Kind.CQ_RESIZED, thing) if event_of(r) > event)
+    capacity = next(map(rec.old_size_of, resized), cq.capacity if cq is not None else 0)
+    room = f" has room for {capacity}" if capacity else ""
     return fact(f"{case.names.of(thing)}{room}, and was full from here",
                 before[-1] if before else event)  # fmt: skip
 

@@ -119,13 +119,23 @@ def no_rr(case: Case, send: Send, qp: QueuePair) -> Finding:
     if not found:
         return _still_unready(case, qp)
     if send.wqe is None:
-        return fail(*found, since=found[0].event)
+        return fail(*found, since=_came(found))
     meant = None if qp.transport.connected else receivers.addressee(
         case, qp.thing, target, send.wqe.wr.remote_qkey)  # fmt: skip
     if meant is not None:
         return _misdirected(case, send, send.wqe, target, meant)
     cure = _no_rr_cure(case, send.wqe, qp, target)
-    return fail(*found, cure=cure, since=found[0].event)
+    return fail(*found, cure=cure, since=_came(found))
+
+
+def _came(found: list[Evidence]) -> int | None:
+    """The event in which the message came. Why no receive was posted can have begun only after the
+    last one was consumed, which is the first evidence where there was one.
+    """
+    return found[found[0].text.endswith(_CONSUMED)].event
+
+
+_CONSUMED = "consumed its last receive"
 
 
 def _still_unready(case: Case, qp: QueuePair) -> Finding:
@@ -211,7 +221,7 @@ def _last_taken(case: Case, target: QueuePair, event: int) -> list[Evidence]:
     taken = case.log.about(Kind.RECV_TAKEN, target.thing)
     earlier = [event_of(r) for r in taken if event_of(r) < event]
     name = case.qp_name(target)
-    return [fact(f"{name} consumed its last receive", earlier[-1])] if earlier else []
+    return [fact(f"{name} {_CONSUMED}", earlier[-1])] if earlier else []
 
 
 def _no_rr_cure(case: Case, wqe: SendWqe, qp: QueuePair, target: QueuePair) -> Fix:

@@ -26,6 +26,7 @@ from rdmalab.doctor.evidence.work_of_queues import (
 from rdmalab.doctor.facts.bring_up import stopped
 from rdmalab.doctor.facts.memory_waits import failed_writes
 from rdmalab.doctor.facts.qp_error_cause import ErrorCause, posted_in_error, qp_error_cause
+from rdmalab.doctor.facts.receivers import lacks_receive, target
 from rdmalab.doctor.facts.thread_waits import ThreadWait, looked_at, thread_wait, waiting_on
 from rdmalab.doctor.facts.undelivered import (
     for_bytes,
@@ -35,7 +36,12 @@ from rdmalab.doctor.facts.undelivered import (
 )
 from rdmalab.doctor.facts.vain_swaps import vain_swap
 from rdmalab.doctor.fixes.refused_calls import OF_STATES
-from rdmalab.doctor.moments.unreported import created_with, done_unsignaled, elsewhere
+from rdmalab.doctor.moments.unreported import (
+    created_with,
+    done_unsignaled,
+    elsewhere,
+    lost_messages,
+)
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.qp import SharedReceiveQueue
@@ -85,9 +91,21 @@ def _send(case: Case) -> list[Subject]:
         and case.log.about(Kind.QUEUE_DISCARDED, case.peer.thing)
     ):  # fmt: skip
         found += [s for s in newest_work(case.log, case.peer.thing) if s.sort is Sort.RECV]
+    found += _receives_not_posted(case, send)
     if status is WCStatus.SUCCESS:
         return found + [each for each in _half_old(case) if each is not None]
     return found + _of_peer(case, case.peer)
+
+
+def _receives_not_posted(case: Case, send: Send) -> list[Subject]:
+    """Of a message that found no receive the refused call that was to post one before it came."""
+    to = target(case) if send.wqe is not None else None
+    dropped = case.unanswered.because("no-receive") if case.unanswered is not None else []
+    if to is None or not (dropped or lacks_receive(case, to)):
+        return []
+    refused = unposted(case, to, posting_calls.RECEIVING)
+    end = send.ending.event if send.ending is not None else case.world.event
+    return [call.subject for call in refused if call.event < end]
 
 
 def _repeaters(case: Case, send: Send) -> list[Subject]:
@@ -134,7 +152,8 @@ def _missed(case: Case) -> list[Subject]:
     starving = []
     if receive is not None and receive.shared:
         starving = _starving(case) + for_destroyed_users(case, case.subject.thing)
-    missed = [subject for one in waiting_qps(case) for subject in undelivered_sends(case, one)]
+    missed = [subject for one in waiting_qps(case)
+              for subject in (*undelivered_sends(case, one), *lost_by(case, one))]  # fmt: skip
     found = [subject for one in waiting_qps(case) for subject in _unsaid(case, one)]
     return starving + missed + _of_peer(case, peer) + found
 
@@ -245,6 +264,7 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
         found += [call.subject for call in (*stopped(case, qp), *unsent(case, qp))]
         if Thing(Noun.CQ, qp.node, qp.recv_cq) in waits.cqs:
             found += [call.subject for call in unposted(case, qp, posting_calls.RECEIVING)]
+            found += lost_by(case, qp)
     for work in (each for cq in waits.cqs for each in _unpolled(case, cq)):
         its = Case(case.session, work, case.log, asked=True).work
         own = its is not None and case.log.asked(its.posted)[1] == waits.name
@@ -390,3 +410,10 @@ def unposted(case: Case, qp: QueuePair, verbs: Collection[str]) -> list[Call]:
     mine = (qp.node, qp.number)
     refused = [c for c in case.log.refused() if c.thing == mine and c.verb in verbs]
     return [call for call in refused[-1:] if not Repeats(case.log, refused).has(call)]
+
+
+def lost_by(case: Case, qp: QueuePair) -> list[Subject]:
+    """The datagrams of a queue pair that were lost: what it waits for may be their answer."""
+    if qp.transport.acknowledged:
+        return []
+    return list(lost_messages(case.session, case.log, lambda thing: thing == qp.thing))

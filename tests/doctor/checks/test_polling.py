@@ -360,3 +360,12 @@ def test_an_unused_queue_is_no_trouble_where_no_completion_waits() -> None:
     assert answer(played(*_UNUSED, "poll_cq A.cq0", "poll_cq A.cq1"), "why").slug == "well"
     lab = played("use rc_pair", "destroy_qp A.qp0")
     assert answer(lab, "why A.cq0").outcome.kind is Status.PENDING
+
+
+def test_an_overrun_has_the_capacity_of_its_moment() -> None:
+    write = (
+        "post_send A.qp0 wr_id={} opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED"
+    )
+    lab = lab_of(*map(write.format, (1, 2, 3)), "run", "resize_cq A.cq0 cqe=16",
+                 pair="use rc_pair cqe=2")  # fmt: skip
+    assert "A.cq0 has room for 2, and was full from here" in why(lab, "A.cq0").text
