@@ -15,7 +15,7 @@ from rdmalab.shell.styled_text import shown as harmless
 from rdmalab.tui.keys import AT_PROMPT, EVERYWHERE, IN_PANES, Key, shown
 from rdmalab.tui.pane_table import ROWS
 from rdmalab.tui.screens.page import Page, PageKey
-from rdmalab.views import story
+from rdmalab.views import fmt, story
 from rdmalab.views.caption import caption
 
 if TYPE_CHECKING:
@@ -85,7 +85,9 @@ def answer_page(line: str, lines: Iterable[Line], report: Report | None, rows: i
         event = next(iter(found[1:] or found), None)
         word = report.chain[0].check.article if report.chain else ""
         keys = why_keys(report, event, word)
-    return Page(" ".join(line.split()) or "answer", lines, keys)
+    first, *more = line.strip().splitlines() or ["answer"]
+    title = " ".join(first.split())
+    return Page(f"{title} … {fmt.count(len(more) + 1, 'line')}" if more else title, lines, keys)
 
 
 async def event_page(app: Rdmalab, number: int) -> Page:

@@ -9,6 +9,7 @@ import pytest
 from textual import events
 from textual.keys import _character_to_key
 
+from rdmalab.tui.screens.answers import answer_page
 from rdmalab.tui.screens.checklist import Checklist
 from rdmalab.tui.screens.page import Page
 from tests.shell.test_kept_labs import shown_lines
@@ -394,3 +395,15 @@ async def test_a_letter_typed_at_once_after_esc_is_not_lost() -> None:
         it.app.screen.post_message(events.Key("alt+e", "e"))  # of Esc and e, as Textual reads them
         await it.press("x", "p")
         await it.until(lambda: it.app.prompt.text == "exp")
+
+
+@pytest.mark.parametrize(
+    ("typed", "title"),
+    [
+        ("why  A.qp0", "why A.qp0"),
+        ("new\nuse rc_pair\nrun", "new … 3 lines"),
+        ("", "answer"),
+    ],
+)
+def test_title_of_an_answer_is_its_line_or_the_number_of_lines(typed: str, title: str) -> None:
+    assert answer_page(typed, [], None, 24).heading == title
