@@ -91,6 +91,12 @@ class Conversation:
         return list(self._typed)
 
     @property
+    def can_be_continued(self) -> bool:
+        """Whether there is a log with which `continue` restores what was typed here."""
+        is_open = self.lesson is not None or self.exercise is not None
+        return self.log.is_kept and (self.has_commands or is_open)
+
+    @property
     def searching(self) -> bool:
         """Whether a command looks through the past: the world is at the moment it inspects."""
         return self.running and isinstance(self.run, Jump)

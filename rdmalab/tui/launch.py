@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from typing import TYPE_CHECKING
 
 from rdmalab.tui.app import Rdmalab
@@ -73,7 +74,11 @@ def main(
     gc.disable()  # importing makes no garbage, and a tenth of its time went into looking for some
     app = launched(profile, seed, path, shared, line, is_kept=True)
     app.run(mouse=read().mouse)
-    return left(app)
+    is_kept = app.model is not None and app.model.conversation.can_be_continued
+    code = left(app)
+    if is_kept and not code:
+        sys.stdout.write("The session is kept: rdmalab, and then continue, restores it.\n")
+    return code
 
 
 def show_programs(programs: LivePrograms, lab: Lab) -> int:
