@@ -149,6 +149,8 @@ def _is_drained(session: Session, log: Log, question: Path, best: Examination) -
     if thing is None or thing.noun not in (Noun.QP, Noun.CQ) or best.report.slug != "own-err":
         return False
     is_cq, end = thing.noun is Noun.CQ, log.destroyed(thing)
+    if is_cq and best.report.warnings:
+        return False
     added, polled = (
         [cqe_of(r) for r in log.of(kind, thing.node) if (end is None or event_of(r) < end)
          and thing.number == (object_of(r) if is_cq else cqe_of(r).qp_num)]

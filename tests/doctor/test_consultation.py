@@ -169,7 +169,7 @@ def test_root_cause_of_each_lesson_after_each_teardown(path: Path) -> None:
     assert wrong == []
 
 
-_MOST_PLAIN_NO = 15
+_MOST_PLAIN_NO = 16
 """Lessons of which `why` alone cannot know: each says `plain: no` and the reason."""
 
 
