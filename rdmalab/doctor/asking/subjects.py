@@ -35,6 +35,7 @@ from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, recv_wqe_of
 from rdmalab.spec.rules import ERRNO_NAMES
 from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.programs import Program, programs_of
 from rdmalab.world.relations import exists, find_qp, peer_of
 
@@ -228,6 +229,7 @@ def _program(session: Session, log: Log, thing: Thing, _path: Path) -> list[Subj
         if each.serial >= 0
     )
     failed = [case.subject for case in cases if case.ending is not None and case.work is not None
+              and case.ending.status is not WCStatus.WR_FLUSH_ERR  # a teardown may have ended it
               and case.work.polled is not None and case.work.polled.program == name]  # fmt: skip
     return [*failed[:1], own]
 
