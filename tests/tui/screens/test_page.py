@@ -399,11 +399,7 @@ async def test_a_letter_typed_at_once_after_esc_is_not_lost() -> None:
 
 @pytest.mark.parametrize(
     ("typed", "title"),
-    [
-        ("why  A.qp0", "why A.qp0"),
-        ("new\nuse rc_pair\nrun", "new … 3 lines"),
-        ("", "answer"),
-    ],
+    [("why  A.qp0", "why A.qp0"), ("new\nuse rc_pair\nrun", "new … 3 lines"), ("", "answer")],
 )
 def test_title_of_an_answer_is_its_line_or_the_number_of_lines(typed: str, title: str) -> None:
     assert answer_page(typed, [], None, 24).heading == title
