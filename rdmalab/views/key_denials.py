@@ -65,7 +65,19 @@ def _no_key(hca: Hca, names: Names, denial: Denial) -> str:
         use, right = ("rkey", mr.lkey) if local else ("lkey", mr.rkey)
         name = names.of(Thing(Noun.MR, denial.node, mr.number))
         return f"is the {use} of {name}, whose {'lkey' if local else 'rkey'} is {right:#x}"
+    if (mr := _without_key(hca, denial)) is not None:
+        name = names.of(Thing(Noun.MR, denial.node, mr.number))
+        return f"is no key: {name} has no remote right, and on this device its rkey is 0"
     return f"is the key of no {'MR' if local else 'MR or bound window'} on {denial.node}"
+
+
+def _without_key(hca: Hca, denial: Denial) -> MemoryRegion | None:
+    """The region of the bytes, if it has the rkey 0 that was used: the device gives it no other."""
+    if denial.key or denial.is_local or not hca.profile.rkey_needs_remote_right:
+        return None
+    found = (mr for mr in hca.mrs.items.values() if not mr.rkey
+             and mr.iova <= denial.addr < mr.iova + mr.length)  # fmt: skip
+    return next(found, None)
 
 
 def _domain(names: Names, denial: Denial, opened: KeyTarget, user: MemoryUser) -> str:

@@ -7,6 +7,7 @@ from rdmalab.lab import Lab
 from rdmalab.spec.access import Access
 from rdmalab.views import key_denials
 from rdmalab.views.key_denials import Denial
+from tests.doctor.asking import played
 from tests.each import each
 from tests.labs import lab_of
 from tests.windows import BOUND, lab_with, thing
@@ -81,3 +82,13 @@ def test_a_key_of_a_window_names_the_window() -> None:
     assert text_of(lab, Denied.QP, bound).endswith(
         "is of B.mw0, which only B.qp0 may use: B.qp0 bound it"
     )
+
+
+def test_rkey_0_of_a_region_without_remote_rights_is_no_key() -> None:
+    lab = played("use rc_pair", "reg_mr B.mr1 pd=B.pd0 length=64 access=LOCAL_WRITE", profile="rxe")
+    (mine, mute) = lab.session.world.nodes["B"].mrs.items.values()
+    assert mute.rkey == 0
+    assert text_of(lab, Denied.KEY, 0, at=mute.iova) == (
+        "rkey 0x0 is no key: B.mr1 has no remote right, and on this device its rkey is 0"
+    )
+    assert text_of(lab, Denied.KEY, 0, at=mine.iova).endswith("key of no MR or bound window on B")
