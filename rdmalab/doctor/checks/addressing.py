@@ -353,16 +353,24 @@ def pkey(case: Case, qp: QueuePair, path: Path, unanswered: Unanswered) -> Findi
     ours, theirs = misses[-1].packet.pkey, peer.path.pkey
     both = not (ours | theirs) & FULL_MEMBER
     why = "both are limited members" if both else "these are two partitions"
-    since = receivers.peer_set_at(case, qp) or case.log.last_entered(qp.thing, qp.state)
+    since = _key_since(case, qp) or case.log.last_entered(qp.thing, qp.state)
     return unanswered.finding(
         fact(f"{case.qp_name(qp)} sends with P_Key {ours:#06x}, entry "
              f"{qp.attr.pkey_index or 0} of its table", since),
         fact(f"{case.qp_name(peer)} wants {theirs:#06x}, entry {peer.attr.pkey_index or 0} of "
-             f"its own: {why}", receivers.peer_set_at(case, peer)),
+             f"its own: {why}", _key_since(case, peer)),
         fact(f"{fmt.count(len(misses), 'packet')} dropped, counted in bad_pkey_cntr",
              misses[-1].event),
         cure=_pkey_cure(case, unanswered.wqe.wr, qp, peer), since=since,
     )  # fmt: skip
+
+
+def _key_since(case: Case, qp: QueuePair) -> int | None:
+    """The event in which a queue pair got its P_Key: by its bring-up, or by its table since."""
+    index, at = qp.attr.pkey_index or 0, receivers.peer_set_at(case, qp)
+    filled = [event_of(r) for r in case.log.of(Kind.PKEY_SET, qp.node)
+              if rec.table_index_of(r) == index and event_of(r) <= case.ended]  # fmt: skip
+    return max((event for event in (at, *filled[-1:]) if event is not None), default=None)
 
 
 def _pkey_cure(case: Case, wr: SendWR, qp: QueuePair, peer: QueuePair) -> Fix:

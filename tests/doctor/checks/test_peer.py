@@ -3,6 +3,7 @@
 import pytest
 
 from rdmalab.doctor.check import Verdict
+from rdmalab.doctor.evidence.log import Log
 from rdmalab.lab import Lab
 from tests.doctor.asking import blamed, evidence, findings, played, verdict, why
 from tests.labs import RECV, SEND, lab_of, refusal, well
@@ -198,6 +199,13 @@ def test_pkey_of_two_limited_members() -> None:
     remedy = why(lab, _WR).remedy
     assert remedy is not None
     assert (remedy.works, remedy.cure.lines[0]) == (True, "pkey set B 0 0x8005")
+
+
+def test_pkey_since_the_entry_of_the_table_was_changed() -> None:
+    lab = lab_of("pkey set B 0 0x8001", SEND, "run", pair="use rc_pair timeout=6 retry_cnt=1")
+    cause = why(lab, "A.qp0.wr[1]").causes[0]
+    (changed,) = [c.event for c in Log(lab.session).calls("pkey")]
+    assert [cause.check.slug, cause.finding.evidence[1].event] == ["pkey", changed]
 
 
 def test_datagrams_have_partitions_too() -> None:
