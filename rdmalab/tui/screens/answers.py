@@ -62,13 +62,13 @@ def why_keys(report: Report, event: int | None, word: str) -> Iterator[PageKey]:
     """The keys of an answer of `why`, or of a row of it. word: what `explain` is asked."""
     if event is not None:
         to = "start" if event < 0 else event
-        yield PageKey(f"Go to event {to}", f"goto {to}", letter="g")
+        yield PageKey(f"Go to event {to}", f"goto {to}", letter="g", digit=1)
     if report.can_apply:
-        yield PageKey("Apply the fix", report.apply, letter="a")
+        yield PageKey("Apply the fix", report.apply, letter="a", digit=2)
     checklist = f"checklist {report.checklist} {report.question or report.name}".rstrip()
-    yield PageKey("Checklist", checklist, letter="c")
+    yield PageKey("Checklist", checklist, letter="c", digit=3)
     if word:
-        yield PageKey("Explain", f"explain {word}", opens=True, letter="e")
+        yield PageKey("Explain", f"explain {word}", opens=True, letter="e", digit=4)
 
 
 def answer_page(line: str, lines: Iterable[Line], report: Report | None, rows: int) -> Page:

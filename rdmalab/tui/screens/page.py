@@ -31,13 +31,15 @@ _WIDEST = 110  # columns of the text as a copy
 class PageKey(NamedTuple):
     """A key of one page. line: the command that it carries out; opens: its answer is a page.
 
-    letter: its key in a pane, where no line is typed.
+    letter: its key in a pane, where no line is typed. digit: the same on each page that has it; 0:
+    the next one.
     """
 
     label: str
     line: str
     opens: bool = False
     letter: str = ""
+    digit: int = 0
 
     @property
     def action(self) -> str:
@@ -127,9 +129,11 @@ class Page(TextScreen):
         super().__init__()
         self.heading = title
         self.lines = list(lines)
-        acts = [*((each.action, each.label) for each in keys), ("copy", "Copy")]
-        for number, (action, label) in enumerate(acts, 1):
-            self._bindings.bind(str(number), action, label)
+        number = 0
+        for key in keys:
+            number = key.digit or number + 1
+            self._bindings.bind(str(number), key.action, key.label)
+        self._bindings.bind(str(number + 1), "copy", "Copy")
         self._bindings.bind("slash", "find", "Find")
         self._rows: list[Content] = []
         self._wanted = ""

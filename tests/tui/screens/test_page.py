@@ -403,3 +403,11 @@ async def test_a_letter_typed_at_once_after_esc_is_not_lost() -> None:
 )
 def test_title_of_an_answer_is_its_line_or_the_number_of_lines(typed: str, title: str) -> None:
     assert answer_page(typed, [], None, 24).heading == title
+
+
+async def test_the_digits_of_why_stay_where_a_key_is_missing() -> None:
+    async with stand() as it:
+        await it.say("fault drop A->B", f"{WRITE} flags=SIGNALED", "step 3", "why")
+        await opened(it)
+        await it.sees("1 Go to event", "3 Checklist", "4 Explain", "5 Copy")
+        assert "2 Apply" not in it.text
