@@ -50,9 +50,16 @@ def _came(case: Case, cq: CompletionQueue, cqe: Cqe) -> str:
     return f"{fmt.cqe(cqe)} was added to {case.names.of(cq.thing)}"
 
 
+_ARMS = "req_notify_cq"
+
+
 def _cq_not_armed_cure(case: Case, cq: CompletionQueue) -> Fix:
     """Arm the CQ, then cause one more completion: those already in the CQ raise no event."""
     name = case.names.of(cq.thing)
+    texts = [line.text for line in case.program.lines] if case.program is not None else []
+    if any(text.startswith("loop") for text in texts) and not any(_ARMS in text for text in texts):
+        advice = f"put {_ARMS} {name} into its loop, and poll {name} until it is empty before it"
+        return Fix(program=f"{advice} waits")
     if case.profile.arm_sees_unpolled and cq.cqes:
         return Fix([f"req_notify_cq {name}"])
     more = completion_queues.one_more(case, cq)

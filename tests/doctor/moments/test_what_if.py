@@ -140,6 +140,9 @@ def test_a_fix_after_which_an_endless_loop_waits_in_vain_does_not_work(
         remedy = why(lab, asked).remedy
         assert remedy is not None
         assert not remedy.works
+        if lines == _ASLEEP and not asked:
+            assert remedy.cure.program.startswith("put req_notify_cq B.cq0 into its loop")
+            continue
         assert remedy.ends.startswith("B.rx then waits in vain in line ")
         lab.do(f"apply {asked}")
         lab.do("run 2ms")
