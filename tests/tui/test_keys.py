@@ -147,9 +147,11 @@ async def test_a_line_that_begins_with_a_key_of_the_pane_is_typed_whole(
         await (it.press("f6") if pane == "a" else it.pane(pane))
         here, seen = it.app.main.model.session.history.here, it.app.screen
         nodes = it.app.main.query(NodePane)
-        for key in line:
-            it.app.post_message(events.Key("space" if key == " " else key, key))
-            await it.pilot.pause(0.03)
+        for number, key in enumerate(line):  # as fast as a hand, on a machine of any speed
+            event = events.Key("space" if key == " " else key, key)
+            event.time += 0.15 * number
+            it.app.post_message(event)
+        await it.pilot.pause()
         if line == "nn":  # a key that is pressed again is no line
             assert (it.focused, it.app.prompt.text) == ("wire", "")
             return
