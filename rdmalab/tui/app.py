@@ -225,20 +225,22 @@ class Rdmalab(App[int]):
             if self._takes_lines and self._begins_line(event):
                 await self._take_back_letter()
                 self.prompt.focus()
-            elif isinstance(event, events.Key) and self._is_held_back(event):
+            elif isinstance(event, events.Key) and await self._is_letter_of_pane(event):
                 return
         await super().on_event(event)
 
-    def _is_held_back(self, event: events.Key) -> bool:
-        """Whether a key of the focused pane waits: a line that is typed may begin with it."""
+    async def _is_letter_of_pane(self, event: events.Key) -> bool:
+        """Whether a letter is a key of the focused pane: it acts, or waits for the next letter."""
         pane = self._pane if self._takes_lines else None
         character = event.character or ""
         if pane is None or not character.isalpha():
             return False
-        self._letter = Letter(event, pane, is_held=character in pane.COMMANDS)
-        if self._letter.is_held:
-            after(pane, LINE_S, partial(self._is_over, self._letter))
-        return self._letter.is_held
+        self._letter = letter = Letter(event, pane, is_held=character in pane.COMMANDS)
+        if letter.is_held:
+            after(pane, LINE_S, partial(self._is_over, letter))
+        else:
+            await pane.press(event.key)
+        return True
 
     async def _let_go_if_no_line(self, event: events.Key | events.Paste) -> None:
         """The letter before counts as a key of its pane, unless this one goes on with a line."""
