@@ -118,24 +118,17 @@ def no_rr(case: Case, send: Send, qp: QueuePair) -> Finding:
     found = lost(case, target)
     if not found:
         return _still_unready(case, qp)
+    # Why no other receive was posted can have begun only after the last one was consumed.
+    since = found[0].event
+    found = [*_last_taken(case, target, since), *found]
     if send.wqe is None:
-        return fail(*found, since=_came(found))
+        return fail(*found, since=since)
     meant = None if qp.transport.connected else receivers.addressee(
         case, qp.thing, target, send.wqe.wr.remote_qkey)  # fmt: skip
     if meant is not None:
         return _misdirected(case, send, send.wqe, target, meant)
     cure = _no_rr_cure(case, send.wqe, qp, target)
-    return fail(*found, cure=cure, since=_came(found))
-
-
-def _came(found: list[Evidence]) -> int | None:
-    """The event in which the message came. Why no receive was posted can have begun only after the
-    last one was consumed, which is the first evidence where there was one.
-    """
-    return found[found[0].text.endswith(_CONSUMED)].event
-
-
-_CONSUMED = "consumed its last receive"
+    return fail(*found, cure=cure, since=since)
 
 
 def _still_unready(case: Case, qp: QueuePair) -> Finding:
@@ -179,7 +172,6 @@ def _rnr_retries_exhausted(case: Case, target: QueuePair) -> list[Evidence]:
         return [fact(text, send.ending.event)]
     many = fmt.count(len(naks), "RNR NAK")
     return [
-        *_last_taken(case, target, naks[0].event),
         fact(f"it came, and {case.qp_name(target)} had no receive", naks[0].event),
         fact(f"{many}, the last one here, and none was posted meanwhile", naks[-1].event),
         *_between(case, send, target, naks[0]),
@@ -210,18 +202,17 @@ def _dropped(case: Case, target: QueuePair) -> list[Evidence]:
     later = [r for r in posts if event_of(r) > misses[0].event]
     name = case.qp_name(target)
     return [
-        *_last_taken(case, target, misses[0].event),
         fact(f"it came to {name}, which had no receive, and was dropped", misses[0].event),
         *([fact(f"{name} got its next receive only then", event_of(later[0]))] if later else []),
     ]
 
 
-def _last_taken(case: Case, target: QueuePair, event: int) -> list[Evidence]:
+def _last_taken(case: Case, target: QueuePair, event: int | None) -> list[Evidence]:
     """The event in which its receive queue became empty."""
     taken = case.log.about(Kind.RECV_TAKEN, target.thing)
-    earlier = [event_of(r) for r in taken if event_of(r) < event]
+    earlier = [event_of(r) for r in taken if event is not None and event_of(r) < event]
     name = case.qp_name(target)
-    return [fact(f"{name} {_CONSUMED}", earlier[-1])] if earlier else []
+    return [fact(f"{name} consumed its last receive", earlier[-1])] if earlier else []
 
 
 def _no_rr_cure(case: Case, wqe: SendWqe, qp: QueuePair, target: QueuePair) -> Fix:
