@@ -44,7 +44,9 @@ def partner(world: World, qp: QueuePair) -> QueuePair | None:
         return known
     others = [q for hca in world.nodes.values() for q in hca.qps.items.values() if q is not qp]
     connected_to_it = [q for q in others if peer_of(world, q) is qp]
-    free = [q for q in others if q.path is None and q.node != qp.node and _fits(qp, q)]
+    is_taken = qp.transport.connected  # a path of UD and RAW_PACKET leads to no peer
+    free = [q for q in others if q.node != qp.node and _fits(qp, q)
+            and not (is_taken and q.path is not None)]  # fmt: skip
     found = connected_to_it or free
     return found[0] if len(found) == 1 else None
 

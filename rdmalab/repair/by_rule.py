@@ -11,6 +11,7 @@ from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.send_checks import is_stuck
 from rdmalab.hca.slots import frees
+from rdmalab.repair.bring_up import partner
 from rdmalab.repair.modify import usual_value
 from rdmalab.session.lines import Reply, allowed_lines
 from rdmalab.session.session import Session
@@ -360,9 +361,11 @@ def _bring_up(session: Session, invocation: Invocation) -> str:
     qp = qp_of(session, invocation)
     if qp is None or qp.state not in _UP:
         return ""
-    name = object_name(session, invocation)
-    peers = [n for n in session.names.all(Noun.QP) if not n.startswith(f"{qp.node}.")]
-    return f"to_rts {name} {peers[0]}" if peers else _next_move(session, invocation)
+    peer = partner(session.world, qp)
+    if peer is None:
+        return _next_move(session, invocation)
+    name = session.names.of(Thing(Noun.QP, peer.node, peer.number))
+    return f"to_rts {object_name(session, invocation)} {name}"
 
 
 def _make_room(session: Session, invocation: Invocation) -> str:

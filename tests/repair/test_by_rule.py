@@ -20,6 +20,26 @@ def test_what_is_suggested_is_never_refused(title: str) -> None:
             )
 
 
+_SECOND = "use rc_pair", "use rc_pair", "reset A.qp1"
+
+
+@pytest.mark.parametrize(
+    ("setup", "remedy", "of_why"),
+    [(_SECOND, "to_rts A.qp1 B.qp1", "to_rts A.qp1 B.qp1"),
+     (("use rc_pair", "use xrc_pair", "use ud_pair", "reset A.qp2"), "to_rts A.qp2 B.qp2",
+      "modify_qp A.qp2 state=INIT")],
+)  # fmt: skip
+def test_a_queue_pair_is_brought_up_with_its_own_peer(
+    setup: tuple[str, ...], remedy: str, of_why: str
+) -> None:
+    """The prompt and the doctor name the same one, not the first queue pair of the other node."""
+    prompt = Prompt(*setup, width=200)
+    name = remedy.split()[1]
+    printed = prompt.ask(f"post_send {name} opcode=SEND sg={{addr=0x1 length=1 lkey=1}}")
+    assert [row.partition("try: ")[2] for row in printed if "try: " in row] == [remedy]
+    assert of_why in "\n".join(prompt.ask("why"))
+
+
 _WAITS = (
     ((), "req_notify_cq B.cq0"),
     (("req_notify_cq B.cq0",), ""),
