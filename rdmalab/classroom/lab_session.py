@@ -33,6 +33,7 @@ from rdmalab.command import Unit
 from rdmalab.grammar.format import render
 from rdmalab.grammar.hints import quoted
 from rdmalab.grammar.quantities import spelled
+from rdmalab.grammar.syntax import command_texts
 from rdmalab.scenario.field_types import FORMAT, is_word
 from rdmalab.scenario.planner import Vocabulary
 from rdmalab.scenario.reading import LETTERS
@@ -207,11 +208,10 @@ class LabSession:
         """The end of a line whose commands were followed."""
         if session is not self.session:
             return
-        parts = [part.strip() for part in line.split(";")]
+        parts = command_texts(line)
         self.typed += [part for part in parts if part not in self._failed]
         self._failed.clear()
-        words = [part.split()[0] for part in line.split(";") if part.strip()]
-        for _ in [word for word in words if word in DOCTOR]:
+        for _ in [part for part in parts if part.split()[0] in DOCTOR]:
             self.log.add(f"{ASKED} event {session.world.event}")
         self.work.end_line()
         if self.work.newest:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from rdmalab.command import Span
-from rdmalab.grammar.tokens import MAX_DEPTH, Lexeme, Token, opens_lines
+from rdmalab.grammar.tokens import MAX_DEPTH, Lexeme, Token, folded, opens_lines, scan
 
 _JOINS = ("|", "->")
 _OPENS, _CLOSES = ("[", "("), ("]", ")")
@@ -166,3 +166,9 @@ def commands(tokens: list[Token]) -> list[list[Token]]:
         else:
             lines[-1].append(token)
     return lines
+
+
+def command_texts(line: str) -> list[str]:
+    """The text of each command of a line, also where one of them cannot be understood."""
+    parts = [part for part in commands(folded(line, scan(line))) if part]
+    return [line[part[0].place.start : part[-1].place.stop] for part in parts]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import yaml
 from yaml import tokens as kinds
 
+from rdmalab.grammar.syntax import command_texts
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.source import FileError, Source
 
@@ -246,7 +247,7 @@ class _Writer:
     def _depth(self, line: str) -> int:
         """Number of loops of a program that are open at a line of it."""
         level = self._levels[-1]
-        words = [part.split(maxsplit=1)[0] for part in line.split(";") if part.strip()]
+        words = [part.split(maxsplit=1)[0] for part in command_texts(line)]
         level.depth -= bool(words) and words[0] in _TURNING and level.depth > 0
         depth = level.depth
         level.depth += bool(words) and words[0] == "else"

@@ -17,7 +17,7 @@ from rdmalab.classroom.lab_session import LabSession
 from rdmalab.classroom.owner import given
 from rdmalab.classroom.public import published
 from rdmalab.classroom.trust import everything_right
-from rdmalab.classroom.work_log import WorkLog
+from rdmalab.classroom.work_log import WorkLog, record
 from rdmalab.session.branch import TimePoint
 from rdmalab.session.history import History
 from rdmalab.session.lines import replies
@@ -289,6 +289,18 @@ def test_the_time_that_settles_a_world_is_not_that_of_its_last_line() -> None:
         lab.follow(reply)
     lab.keep(lab.session, "reset A.qp0")
     assert [lab.grade(replayed=each).score for each in (False, True)] == [1, 1]
+
+
+def test_a_semicolon_in_quotes_and_braces_ends_no_line() -> None:
+    """The log of a work says of no `why` that was not typed; Tab knows which lines were."""
+    lab = LabSession(text_of("  - {id: a, points: 1, goal: ['A.qp0.state == RESET']}\n"), "x",
+                     VOCABULARY, "s1")  # fmt: skip
+    program = "program A.t lines={ poll_cq A.cq0; sleep 10ns }"
+    lab.keep(lab.session, f'explain "fence;why b"; {program}')
+    assert lab.typed == ['explain "fence;why b"', program]
+    assert record(lab.log.entries).asked_why == 0
+    lab.keep(lab.session, "step; why A.qp0")
+    assert record(lab.log.entries).asked_why == 1
 
 
 TASKS = (
