@@ -71,11 +71,6 @@ def folded(text: str) -> str:
     return _APART.sub("", "".join(c for c in plain if not unicodedata.combining(c)))
 
 
-def ids_of(text: str) -> list[str]:
-    """The ids of a roster, each once, in its order; header and empty lines are left out."""
-    return roster_of(text).ids
-
-
 def roster_of(text: str) -> Roster:
     """The roster in a text; of two rows with one id the first counts."""
     people: dict[str, Person] = {}

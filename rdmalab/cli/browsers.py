@@ -10,6 +10,7 @@ import click
 
 from rdmalab import disk
 from rdmalab.cli import program
+from rdmalab.cli.labs import read_roster, with_roster
 from rdmalab.shell.streams import progress_stream
 
 if TYPE_CHECKING:
@@ -29,10 +30,7 @@ _MARK = "files.txt"
     "--student", "students", multiple=True, metavar="ID",
     help="Add a sheet of exercises: the labs with the values drawn for this id; repeatable.",
 )  # fmt: skip
-@click.option(
-    "--roster", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
-    help="Add a sheet for each id of a class.",
-)  # fmt: skip
+@with_roster
 @click.option("--jobs", type=click.IntRange(1, 256), help="Worker processes; default: the cores.")
 @click.option("--lab", "lab_at", metavar="URL",
               help="The page of rdmalab site: each lesson can be tried in a frame.")  # fmt: skip
@@ -57,7 +55,8 @@ def book(
     if not listed.chapters:
         program.tell("no lesson found")
         return program.Exit.NOTHING
-    ids = [*students, *_ids(roster)]
+    people = read_roster(roster)
+    ids = [*students, *(people.ids if people is not None else ())]
     if ids and not listed.labs:
         raise click.UsageError("there are no labs here, so there is no sheet to be made")
     if not all(each.strip() for each in ids):
@@ -109,12 +108,6 @@ def _files(paths: tuple[str, ...]) -> "Iterator[str]":
     yield from program.files_below(named, SUFFIX)
     folders = tuple(path for path in named if Path(path).is_dir())
     yield from program.files_below(folders, LAB_SUFFIX)
-
-
-def _ids(roster: str | None) -> list[str]:
-    from rdmalab.classroom.owner import ids_of
-
-    return [] if roster is None else ids_of(program.text_of(roster))
 
 
 def _write(out: str, made: "Book") -> None:

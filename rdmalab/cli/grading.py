@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rdmalab.cli import program
-from rdmalab.cli.labs import WHERE, with_salt
+from rdmalab.cli.labs import WHERE, read_roster, with_roster, with_salt
 from rdmalab.shell.streams import print_json, progress_stream
 
 if TYPE_CHECKING:
@@ -28,11 +28,6 @@ with_out = click.option(
     "--out", type=click.Path(file_okay=False), metavar="DIR",
     help="Write grades.jsonl, grades.csv, causes.txt and a report for each student. Grades that "
     "are there already are kept, so that a grading that was stopped goes on.",
-)  # fmt: skip
-with_roster = click.option(
-    "--roster", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
-    help="The class: ids, one a line, or a table of Moodle, Canvas or Gradescope with columns such "
-    "as ID number, name, email address.",
 )  # fmt: skip
 with_jobs = click.option(
     "--jobs", type=click.IntRange(1, 256), help="Worker processes; default: the cores."
@@ -133,21 +128,6 @@ def lab_text(lab: str) -> str:
     if "\nsolutions:" not in text and re.search(r"judged: grader|hidden: true", text):
         program.tell(f"{lab} is a file for students: what it leaves out is not judged; {WHERE}")
     return text
-
-
-def read_roster(path: str | None) -> "Roster | None":
-    """The roster in a file; None: none was named. Rows without an id are reported."""
-    from rdmalab.classroom.owner import roster_of
-
-    if path is None:
-        return None
-    found = roster_of(program.text_of(path))
-    for each in found.wrong:
-        program.tell(f"{path}: {each}")
-    if not found:
-        raise click.ClickException(f"{path} names no student: write one id a line, or a table with "
-                                   "a column id")  # fmt: skip
-    return found
 
 
 def inbox(paths: Sequence[str], roster: "Roster | None", student: str | None) -> "Inbox":

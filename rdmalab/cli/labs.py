@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from rdmalab.classroom.checking import Trial
+    from rdmalab.classroom.owner import Roster
     from rdmalab.scenario.report import ScenarioModel
     from rdmalab.scenario.source import FileError
 
@@ -22,8 +23,28 @@ with_salt = click.option(
     "--salt", default="", metavar="TEXT",
     help="Of a class and year: other parameters are drawn. Default: the key salt of the lab.",
 )  # fmt: skip
+with_roster = click.option(
+    "--roster", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+    help="The class: ids, one a line, or a table of Moodle, Canvas or Gradescope with columns such "
+    "as ID number, name, email address.",
+)  # fmt: skip
 WHERE = "the instructor's labs are in instructor/labs of the repository"
 with_file = click.argument("path", metavar="FILE")
+
+
+def read_roster(path: str | None) -> "Roster | None":
+    """The roster in a file; None: none was named. Rows without an id are reported."""
+    from rdmalab.classroom.owner import roster_of
+
+    if path is None:
+        return None
+    found = roster_of(program.text_of(path))
+    for each in found.wrong:
+        program.tell(f"{path}: {each}")
+    if not found:
+        raise click.ClickException(f"{path} names no student: write one id a line, or a table with "
+                                   "a column id")  # fmt: skip
+    return found
 
 
 @program.program.group(name="lab")
@@ -229,20 +250,17 @@ def try_(*, path: str, student: str, work: str | None) -> int:
 @labs.command()
 @with_file
 @click.option("--student", "ids", multiple=True, metavar="ID", help="Repeatable.")
-@click.option(
-    "--roster", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
-    help="Ids, one a line or in the first column of a CSV.",
-)  # fmt: skip
+@with_roster
 @with_salt
 @program.with_json
 def draw(*, path: str, ids: tuple[str, ...], roster: str | None, salt: str, as_json: bool) -> int:
     """Print the parameters that are drawn for students, and how often each value is drawn."""
     from rdmalab.classroom.lab_file import load
-    from rdmalab.classroom.owner import ids_of
     from rdmalab.scenario.files import found
     from rdmalab.vocabulary import VOCABULARY
 
-    everyone = [*ids, *(ids_of(program.text_of(roster)) if roster else ())]
+    people = read_roster(roster)
+    everyone = [*ids, *(people.ids if people is not None else ())]
     if not everyone:
         raise click.UsageError("name a student: --student ID, or --roster FILE")
     labs = {each: load(found(path), VOCABULARY, each, salt) for each in everyone}

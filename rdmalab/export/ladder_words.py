@@ -58,19 +58,13 @@ def meaning(row: PacketRow) -> Meaning:
     return Meaning.OK if row.opcode == "ACKNOWLEDGE" else Meaning.UNDER_WAY
 
 
-def nth(number: int) -> str:
-    """`1st`, `2nd`, `13th`."""
-    teen = number % 100 in (11, 12, 13)
-    return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
-
-
 def again(row: PacketRow) -> list[str]:
     """`2nd of psn=0, first at ev 16`, the longest form first; empty for the first time."""
     if row.sent_times is None:
         return [f"psn={row.psn} is sent again", "sent again", "again"]
     if row.first_event is None:
         return []
-    count, first = nth(row.sent_times), f"ev {row.first_event}"
+    count, first = fmt.nth(row.sent_times), f"ev {row.first_event}"
     return [f"{count} of psn={row.psn}, first at {first}", f"{count}, first at {first}",
             f"{count}, {first}"]  # fmt: skip
 
@@ -116,7 +110,7 @@ def least_label(row: PacketRow) -> str:
     short = label(row).replace(name, short_opcode(name))
     if not again(row):
         return short
-    count = "again" if row.sent_times is None else nth(row.sent_times)
+    count = "again" if row.sent_times is None else fmt.nth(row.sent_times)
     return f"{short} ({count})"
 
 

@@ -17,6 +17,7 @@ from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of, recv
 from rdmalab.spec.states import QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WROpcode
+from rdmalab.views import fmt
 from rdmalab.world.relations import peer_node
 
 _FENCE = int(SendFlags.FENCE)  # an IntFlag takes ten times as long to test
@@ -101,7 +102,7 @@ def _fenced(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
     if not int(wqe.wr.flags) & _FENCE or qp.qp_type not in FLAG_TYPES[SendFlags.FENCE]:
         return
     others = [
-        f"wr{each.wr.wr_id}"
+        fmt.wr(each.wr.wr_id)
         for serial, each in qp.sq.wqes.items()
         if serial >= qp.comp.serial and each is not wqe
         if each.op is not None and each.work is not None and not each.work.outstanding

@@ -68,8 +68,15 @@ def ev(number: int, start: str = "the start") -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """1 line, 2,000 lines."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    """1 line, 2,000 lines, 3 tries."""
+    several = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else several}"
+
+
+def nth(number: int) -> str:
+    """`1st`, `2nd`, `13th`."""
+    teen = number % 100 in (11, 12, 13)
+    return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
 def listed(words: Sequence[str], most: int) -> str:

@@ -284,7 +284,7 @@ def _host_wrote(moment: WarningContext) -> Iterator[str]:
                 continue
             if any(meet(sge, addr, length) for sge in wqe.sg):
                 name = moment.name(Noun.QP, qp.number)
-                yield warning("buffer-reused-early", work=f"wr{wqe.wr.wr_id} of {name}")
+                yield warning("buffer-reused-early", work=f"{fmt.wr(wqe.wr.wr_id)} of {name}")
 
 
 def _under_receives(moment: WarningContext, addr: int, length: int) -> Iterator[str]:
@@ -354,7 +354,7 @@ def _looked(session: Session, reply: Reply) -> Iterator[str]:
         if row.queue != "sq":
             yield warning("read-before-complete/receive", span=span, queue=row.qp)
         elif row.scatters:
-            work = f"wr{row.wr_id} of {row.qp}"
+            work = f"{fmt.wr(row.wr_id)} of {row.qp}"
             yield warning("read-before-complete", span=span, work=work)
 
 

@@ -63,6 +63,17 @@ def test_a_lab_from_its_beginning_to_a_table(
     assert main([*words, "--require", "6"]) == Exit.FAILED
 
 
+def test_values_are_drawn_for_each_id_of_a_table(
+    lab: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The column is found by its name, as by `grade`; a row without an id is reported."""
+    (tmp_path / "class.csv").write_text("name,ID number\nx,s1\ny,s2\nz,\n")
+    assert main(["lab", "draw", str(lab), "--roster", "class.csv", "--json"]) == Exit.WELL
+    drawn = capsys.readouterr()
+    assert set(json.loads(drawn.out)) == {"s1", "s2"}
+    assert "class.csv: line 4 has no id: z" in drawn.err
+
+
 @pytest.mark.parametrize("option", [[], ["--live"]])
 def test_a_handout_has_seals_or_nothing_for_right_answers(option: list[str], lab: Path) -> None:
     assert main(["lab", "publish", str(lab), "-o", "out.lab.yaml", *option]) == Exit.WELL

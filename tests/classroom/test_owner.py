@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.classroom.owner import file_advice, folded, given, ids_of, owner_of, roster_of
+from rdmalab.classroom.owner import file_advice, folded, given, owner_of, roster_of
 
 ROSTER = roster_of(
     "Identifier,Full name,ID number,Email address\n"
@@ -114,11 +114,11 @@ def test_other_words_name_a_student_too() -> None:
 
 
 def test_a_header_is_no_student_and_a_list_needs_none() -> None:
-    assert ids_of("id,name\ns1,x\ns2,y\n\ns1,z\n") == ["s1", "s2"]
-    assert ids_of("name,email,id\nJane,j@x,s001\n") == ["s001"]
-    assert ids_of("s1\ns2\n") == ["s1", "s2"]
-    assert ids_of("Email\njane@x.edu\n") == ["jane"]
-    assert ids_of("") == []
+    assert roster_of("id,name\ns1,x\ns2,y\n\ns1,z\n").ids == ["s1", "s2"]
+    assert roster_of("name,email,id\nJane,j@x,s001\n").ids == ["s001"]
+    assert roster_of("s1\ns2\n").ids == ["s1", "s2"]
+    assert roster_of("Email\njane@x.edu\n").ids == ["jane"]
+    assert roster_of("").ids == []
 
 
 def test_a_row_without_an_id_is_reported() -> None:

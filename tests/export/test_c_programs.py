@@ -119,6 +119,18 @@ def test_what_no_program_can_do_is_refused_with_step_and_line(
     assert not made.exists()
 
 
+@pytest.mark.parametrize(("form", "text"), [
+    ("c", "errno != EOPNOTSUPP"), ("pyverbs", "with refused(errno.EOPNOTSUPP):"),
+])  # fmt: skip
+def test_a_refusal_has_the_name_of_its_errno_in_the_lab(
+    tmp_path: Path, form: str, text: str
+) -> None:
+    """Linux has two names for 95."""
+    scenario, made = programs.FOLDER / "wr" / "one-sided-of-each-type.rdmalab.yaml", tmp_path / "x"
+    done = _exported(form, str(scenario), "-o", str(made))
+    assert text in made.read_text(), done.stderr
+
+
 def test_only_an_exported_program_is_replaced(tmp_path: Path) -> None:
     made = tmp_path / "x.c"
     scenario = str(programs.FOLDER / "rc/send.rdmalab.yaml")

@@ -41,13 +41,6 @@ def test_a_difference_has_four_digits_and_fits_its_column(wait_ns: int, text: st
     assert len(text) <= words.SINCE
 
 
-def test_ordinals() -> None:
-    numbers = (1, 2, 3, 4, 11, 12, 13, 21, 22, 101, 111)
-    assert [words.nth(n) for n in numbers] == [
-        "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "22nd", "101st", "111th",
-    ]  # fmt: skip
-
-
 def test_each_kind_of_packet_has_its_meaning_and_sign() -> None:
     refused, dropped, nak = packets("wrong-rkey")
     assert [words.meaning(row) for row in (refused, dropped, nak)] == [

@@ -57,6 +57,19 @@ ONCE = {
         r"next\([^\n]*is_free\(",
         (PACKAGE / "session" / "names.py",),
     ),
+    "the name of a work request: views.fmt has wr": (
+        r"f\"[^\"\n]*\bwr\{[\w.]*wr_id\}",
+        (PACKAGE / "views" / "fmt.py",),
+    ),
+    "an ordinal: views.fmt has nth": (r"\}th\b", (PACKAGE / "views" / "fmt.py",)),
+    "the commands of a line: grammar.syntax has command_texts": (
+        r"line\.split\(\";\"\)",
+        (PACKAGE / "grammar",),
+    ),
+    "the name of an errno: spec.rules has errno_name": (
+        r"\berrorcode\b",
+        (SPEC, PACKAGE / "compat"),
+    ),
 }
 
 
@@ -87,6 +100,9 @@ _COPIES = """
 _ATOMICS = (Op.COMPARE_SWAP, Op.FETCH_ADD)
 _UP = (QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS)
 _NEVER = 7
+name = f"wr{wqe.wr.wr_id}"
+time = f"{polls}th"
+parts = line.split(";")
 """
 
 

@@ -154,6 +154,15 @@ def test_a_moment_is_an_event_or_the_start() -> None:
 
 def test_one_is_no_plural() -> None:
     assert (fmt.count(1, "line"), fmt.count(2, "line")) == ("1 line", "2 lines")
+    assert (fmt.count(1, "try"), fmt.count(8, "try")) == ("1 try", "8 tries")
+    assert fmt.count(2, "key") == "2 keys"
+
+
+def test_ordinals() -> None:
+    numbers = (1, 2, 3, 4, 11, 12, 13, 21, 22, 101, 111)
+    assert [fmt.nth(n) for n in numbers] == [
+        "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "22nd", "101st", "111th",
+    ]  # fmt: skip
 
 
 def test_a_drop_of_a_malformed_frame_has_a_sentence() -> None:

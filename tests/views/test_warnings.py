@@ -155,6 +155,15 @@ def test_a_send_buffer_that_changes_while_the_request_is_outstanding() -> None:
     assert prompt.warned(fill) == []
 
 
+def test_a_wr_id_that_is_a_pointer_has_its_one_spelling() -> None:
+    send = "post_send A.qp0 wr_id=1431633920 opcode=RDMA_WRITE sg=A.mr0[0:1024] remote=B.mr0"
+    prompt = Prompt("use rc_pair", send, "until wire.count() == 1", width=200)
+    (warning,) = prompt.warned("fill A.mr0[0:1024] 0x62")
+    assert "until wr0x55550000 of A.qp0 completes" in warning
+    (warning,) = prompt.warned("post_send A.qp0 opcode=SEND sg=A.mr0[0:8] flags=FENCE")
+    assert "wr0x55550000" in warning
+
+
 @covers("S076", "S190")
 @pytest.mark.parametrize("queue", ["qp0", "srq0"])
 def test_a_receive_buffer_that_is_read_too_early(queue: str) -> None:

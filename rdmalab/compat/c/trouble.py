@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from errno import errorcode
 from itertools import islice
 from shutil import get_terminal_size
 
@@ -19,6 +18,7 @@ from rdmalab.shell.show_why import answer_lines
 from rdmalab.shell.styled_text import text_of
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind
+from rdmalab.spec.rules import errno_name
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 
@@ -112,7 +112,7 @@ class Trouble:
         word, error = program.refused
         if not word or self.stuck or self._last_refused is not None:
             return
-        name = errorcode.get(error, str(error))
+        name = errno_name(error)
         with suppress(NotUnderstood):  # no call of an adapter was refused so
             text, report = self.why(name if self.found else "")
             if report.is_trouble:
@@ -236,7 +236,7 @@ def _waits(program: Program) -> str:
     if program.refusals > 1:
         word, error = program.refused
         found.append(
-            f"{word} was refused {program.refusals:,} times in a row ({errorcode.get(error)})"
+            f"{word} was refused {program.refusals:,} times in a row ({errno_name(error)})"
         )
     if program.empty_polls:
         found.append(f"polls {program.looked_at}")

@@ -39,7 +39,7 @@ def wrong_cq(case: Case, work: Send | Receive) -> Finding:
     if not empty_polls or not case.at_rest:
         return _slept(case, place, name)
     polled = case.name(Noun.CQ, node, empty_polls[-1].thing[1])
-    many = f" for the {len(empty_polls)}th time" if len(empty_polls) > 3 else ""
+    many = f" for the {fmt.nth(len(empty_polls))} time" if len(empty_polls) > 3 else ""
     succeeded = place.cqe.status is WCStatus.SUCCESS
     return (fail if succeeded else warn)(  # of what failed, that is the trouble
         fact(f"its completion is on {name}", place.event),

@@ -59,7 +59,7 @@ def timeout_huge(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding
     evidence = (
         fact(f"{case.qp_name(qp)} was given timeout={qp.attr.timeout}: "
              f"{fmt.duration(wait_ns)} before each retransmit", since),
-        fact(f"{fmt.count(tries, 'try').replace('trys', 'tries')} take "
+        fact(f"{fmt.count(tries, 'try')} take "
              f"{fmt.duration(tries * wait_ns)}; {tries - 1 - qp.comp.retried} are left"),
         fact(f"it has waited {fmt.duration(_waited_ns(case))} so far", send.posted),
     )  # fmt: skip

@@ -6,9 +6,10 @@ from dataclasses import fields
 from rdmalab.command import New, Noun, Thing
 from rdmalab.export.c.text import TAB, Scope, Text, Verb, block, checked, structure
 from rdmalab.export.replay.calls import Bound, NotExportable
-from rdmalab.export.replay.names import attribute_width, constant, errno_name, number, variable
+from rdmalab.export.replay.names import attribute_width, constant, number, variable
 from rdmalab.hca.attributes import AhAttr, mask_of
 from rdmalab.spec.builders import InitMask
+from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import Attr, QPType
 from rdmalab.world.relations import DESTROYERS
 

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun
 from rdmalab.export.replay.calls import NotExportable
-from rdmalab.export.replay.names import Names, Writing, errno_name, number
+from rdmalab.export.replay.names import Names, Writing, number
 from rdmalab.hca.wr import swap_octets
+from rdmalab.spec.rules import errno_name
 
 _TYPES = {
     Noun.PD: "ibv_pd", Noun.MR: "ibv_mr", Noun.CQ: "ibv_cq", Noun.QP: "ibv_qp", Noun.AH: "ibv_ah",

@@ -1,13 +1,14 @@
 """A call of pyverbs in a program: what is prepared, the call, what is looked at."""
 
 from dataclasses import dataclass, field
-from errno import EAGAIN, errorcode
+from errno import EAGAIN
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.command import Noun
 from rdmalab.export.replay.calls import NotExportable
 from rdmalab.export.replay.names import Names, Writing, constant
 from rdmalab.hca.wr import swap_octets
+from rdmalab.spec.rules import ERRNO_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,7 +132,7 @@ def checked(s: Scope, lines: Lines | None) -> list[str]:
 
 def errno_of(code: int) -> str:
     """`errno.EINVAL`."""
-    return f"errno.{errorcode[code]}" if code in errorcode else str(code)
+    return f"errno.{ERRNO_NAMES[code]}" if code in ERRNO_NAMES else str(code)
 
 
 def lost(s: Scope, lines: Lines | None) -> list[str]:

@@ -1,6 +1,5 @@
 """Names and values of the lab as a program writes them: constants of verbs.h, variables."""
 
-import errno
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -58,11 +57,6 @@ _IN_16_BITS = frozenset({"pkey_index", "alt_pkey_index"})
 def attribute_width(name: str) -> int:
     """The bits of a number in `ibv_qp_attr`."""
     return 8 if name in _IN_8_BITS else 16 if name in _IN_16_BITS else 32
-
-
-def errno_name(code: int) -> str:
-    """`EINVAL`."""
-    return errno.errorcode.get(code, str(code))
 
 
 def string(octets: bytes) -> str:
