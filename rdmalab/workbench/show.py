@@ -21,7 +21,7 @@ from rdmalab.session.session import Session
 from rdmalab.views import fmt
 from rdmalab.views.changes import change_rows, facts, further_rows
 from rdmalab.workbench.view_requests import View, ViewRequest, Which
-from rdmalab.workbench.view_rows import OF_NOUN, VIEWS, overview
+from rdmalab.workbench.view_rows import HELP_ROWS, OF_NOUN, TOPICS, overview
 
 
 @dataclass(slots=True)
@@ -29,10 +29,10 @@ class Leave:
     """The request of `quit`: the face ends the session."""
 
 
-What = Annotated[str, OneOf(VIEWS)]
+What = Annotated[str, OneOf(TOPICS)]
 
 
-@command(Facts(in_scenarios=True, recovery=Recovery.SKIP))
+@command(Facts(in_scenarios=True, recovery=Recovery.SKIP, help_rows=HELP_ROWS))
 def show(
     session: Session,
     what: What | None = None,
@@ -44,11 +44,8 @@ def show(
 ) -> View:
     """Show an object, a queue, the wire, the log …; without argument: a summary.
 
-    A name shows that object; qp, cq, mr and so on: all of a kind. sq, rq: one queue. wire: the
-    packets and what is planned, `last` of them, filtered by opcode, from, to, psn. packet N: the
-    packet of event N byte by byte. c: the last verb as a call of C; c 7: that of event 7; c A.qp0
-    7: the post of its wr7. log: every record; story: one sentence an event. time: the place on this
-    branch of time. expr: the expressions of `until` and `expect`. faults: the faults that are set.
+    A name shows that object, a node all of its objects.
+    {rows}
 
     Example: show wire last=5
     """
@@ -57,7 +54,7 @@ def show(
         chosen.source, chosen.target = direction
     request = ViewRequest(session, where, number, chosen)
     if what is not None:
-        return VIEWS[what](request)
+        return TOPICS[what].view(request)
     return overview(request) if where is None else OF_NOUN[where.thing.noun](request)
 
 

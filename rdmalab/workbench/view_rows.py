@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from textwrap import fill
+from typing import NamedTuple
 
 from rdmalab.command import NotUnderstood, Noun, Ref, Thing
 from rdmalab.grammar.format import render
@@ -425,32 +427,49 @@ def _expr(request: ViewRequest) -> View:
     return View("what can be asked", list(query_fields.fields()))
 
 
-VIEWS: dict[str, Callable[[ViewRequest], View]] = {
-    "qp": _qp,
-    "cq": _cq,
-    "sq": _sq,
-    "rq": _rq,
-    "mr": _mr,
-    **{noun.value: _plain(noun) for noun in _PLAIN},
-    "srq": _srq,
-    "program": program_view,
-    "wire": _wire,
-    "packet": _packet,
-    "counters": _counters,
-    "link": _link,
-    "faults": _faults,
-    "port": _port,
-    "device": _device,
-    "agenda": _agenda,
-    "log": log_view,
-    "story": story_view,
-    "time": time_view,
-    "expr": _expr,
-    "events": events_view,
-    "journal": journal_view,
-    "c": c_view,
-}
+class Topic(NamedTuple):
+    """A word after `show`. help: the sentence of `help show`; empty: its noun says it."""
+
+    view: Callable[[ViewRequest], View]
+    help: str = ""
+
+
+TOPICS: dict[str, Topic] = {
+    "qp": Topic(_qp),
+    "cq": Topic(_cq),
+    "mr": Topic(_mr),
+    **{noun.value: Topic(_plain(noun)) for noun in _PLAIN},
+    "sq": Topic(_sq, "one send queue, slot by slot."),
+    "rq": Topic(_rq, "one receive queue."),
+    "srq": Topic(_srq, "the shared receive queues; with a name the receives of one."),
+    "wire": Topic(_wire, "the packets and what is planned, `last` of them, filtered by opcode, "
+                  "from, to, psn."),
+    "packet": Topic(_packet, "`packet N`: the packet of event N byte by byte."),
+    "agenda": Topic(_agenda, "what is planned: packets on the cable, timers, programs that sleep."),
+    "program": Topic(program_view, "the threads: the line each is at, and what it waits for."),
+    "events": Topic(events_view, "asynchronous events that are pending, or read and not "
+                    "acknowledged."),
+    "counters": Topic(_counters, "the counters of each port, and why packets were dropped."),
+    "port": Topic(_port, "state, MTU, GIDs and P_Keys of each port."),
+    "device": Topic(_device, "profile and limits, and how much of them is used."),
+    "link": Topic(_link, "the cable: latency, rate, MTU."),
+    "faults": Topic(_faults, "the faults that are set."),
+    "log": Topic(log_view, "every record."),
+    "story": Topic(story_view, "one sentence an event."),
+    "journal": Topic(journal_view, "the calls so far, as they can be typed again."),
+    "c": Topic(c_view, "the last verb as a call of C; `c 7`: that of event 7; `c A.qp0 7`: the "
+               "post of its wr7."),
+    "time": Topic(time_view, "the place on this branch of time."),
+    "expr": Topic(_expr, "the expressions of `until` and `expect`."),
+}  # fmt: skip
+"""By the word of `show`."""
+
+_KINDS = ", ".join(word for word, topic in TOPICS.items() if not topic.help)
+_SENTENCES = [f"{word}: {topic.help}" for word, topic in TOPICS.items() if topic.help]
+HELP_ROWS = fill(" ".join([f"{_KINDS}: all objects of a kind.", *_SENTENCES]), 100)
+"""The sentences of all topics."""
+
 OF_NOUN: dict[Noun, Callable[[ViewRequest], View]] = {
     Noun.NODE: _node,
-    **{noun: VIEWS[noun] for noun in (Noun.QP, Noun.CQ, Noun.MR, *_PLAIN)},
+    **{noun: TOPICS[noun].view for noun in (Noun.QP, Noun.CQ, Noun.MR, *_PLAIN)},
 }

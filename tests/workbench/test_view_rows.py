@@ -1,12 +1,15 @@
 """Every view there is: in an empty world it says how to begin, in a busy one it has rows."""
 
+import re
+
 import pytest
 
 from rdmalab.lab import Lab
 from rdmalab.workbench.view_requests import AsyncRow, View
-from rdmalab.workbench.view_rows import OF_NOUN, VIEWS
+from rdmalab.workbench.view_rows import OF_NOUN, TOPICS
 from rdmalab.world.world import World
 from tests.labs import BUSY, RECV, SEND, everything, lab_of, misread, well
+from tests.shell.prompts import Prompt
 
 _ANYWHERE = {"packet": "show packet", "sq": "show sq A.qp0", "rq": "show rq B.qp0"}
 
@@ -29,20 +32,26 @@ def busy() -> Lab:
     return lab_of(*BUSY, *shared, "fault drop A->B nth=99", "run 3us", "link down")
 
 
-@pytest.mark.parametrize("what", VIEWS)
+@pytest.mark.parametrize("what", TOPICS)
 def test_each_has_rows_in_a_busy_world_and_changes_nothing(busy: Lab, what: str) -> None:
     before = everything(busy)
     assert view(busy, _ANYWHERE.get(what, f"show {what}")).rows
     assert everything(busy) == before
 
 
-@pytest.mark.parametrize("what", VIEWS)
+@pytest.mark.parametrize("what", TOPICS)
 def test_each_says_something_in_an_empty_world(what: str) -> None:
     reply = Lab().do(f"show {what}")[-1]
     if reply.error is not None:
         assert reply.error.hint
     else:
         assert reply.value.rows or reply.value.hint
+
+
+@pytest.mark.parametrize("what", TOPICS)
+def test_each_stands_on_the_page_of_show(what: str) -> None:
+    page = " ".join(Prompt(width=100).ask("help show")).partition("opcode           ")[0]
+    assert re.search(rf"[ ,]{what}[,:] ", page)
 
 
 @pytest.mark.parametrize("noun", OF_NOUN)
