@@ -64,7 +64,7 @@ def query_device(world: World, device: Device) -> Attributes:
 
 def _device(hca: Hca) -> Attributes:
     caps = hca.profile.caps
-    found: Attributes = {"fw_ver": "rdmalab", "node_guid": f"{hca.mac:#x}"}
+    found: Attributes = {"fw_ver": "rdmalab", "node_guid": f"{port.guid(hca):#018x}"}
     names = [f.name for f in dataclasses.fields(caps) if f.name not in QUERIED_OTHERWISE]
     found |= {name: getattr(caps, name) for name in names}
     migrates = DeviceCap.AUTO_PATH_MIG if hca.lids else DeviceCap(0)

@@ -21,6 +21,15 @@ def test_max_inline_data_is_returned_by_query_qp_only() -> None:
     assert found.items() <= well(lab_of(), "query_device_ex A").value.items()
 
 
+def test_the_guid_of_a_device_is_the_eui_64_of_its_port() -> None:
+    """The lower half of the GID that an InfiniBand port forms from it."""
+    lab = Lab()
+    well(lab, "port A link_layer=INFINIBAND")
+    found = well(lab, "query_device A").value["node_guid"]
+    assert found == "0x02000afffe000001"
+    assert int(found, 16) == lab.session.world.nodes["A"].gids[0] & (1 << 64) - 1
+
+
 @covers("S138")
 def test_atomic_cap_is_of_the_adapter() -> None:
     for verb in ("query_device A", "query_device_ex A"):

@@ -11,6 +11,7 @@ from rdmalab.compat.c.calls import CALL_NS, Calls, bad_handle
 from rdmalab.compat.c.program import DESTROYS_ID, Handle, Program
 from rdmalab.compat.c.wire import Ask, pack_cqe
 from rdmalab.hca.memory import NOT_MAPPED, PAGE, READ_ONLY
+from rdmalab.hca.port import guid
 from rdmalab.hca.wr import Cqe
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import ATTRIBUTES
@@ -70,10 +71,11 @@ def word(handler: Handler) -> Handler:
 def _query_device(call: Call) -> Answer:
     found = call.perform("query_device_ex", device=Ref(call.node))
     numbers = {name: value for name, value in found.items() if isinstance(value, int)}
-    guid = int.from_bytes(call.calls.world.nodes[call.node].mac.to_bytes(8, "big"), "little")
+    hca = call.calls.world.nodes[call.node]
+    number = int.from_bytes(guid(hca).to_bytes(8, "big"), "little")
     # vendor_id 0: perftest takes another way for the devices of some vendors.
     attr = numbers | {
-        "fw_ver": found["fw_ver"], "node_guid": guid, "sys_image_guid": guid,
+        "fw_ver": found["fw_ver"], "node_guid": number, "sys_image_guid": number,
         "max_sge": min(numbers["max_send_sge"], numbers["max_recv_sge"]),
     }  # fmt: skip
     return {**numbers, "attr": attr}

@@ -15,7 +15,7 @@ from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserEr
 from rdmalab.compat.pyverbs.struct import PORT_LINE, Number, Struct, expect, members, table
 from rdmalab.compat.pyverbs.utils import be64toh
 from rdmalab.hca.device import Hca
-from rdmalab.hca.port import link_layer
+from rdmalab.hca.port import guid, link_layer
 from rdmalab.spec.limits import LinkLayer
 
 _device__name__ = "rdmalab.compat.pyverbs.device"  # the module of pyverbs that has its names
@@ -24,7 +24,7 @@ _CA, _IB = 1, 0  # node type and transport of a device
 
 
 class Device(PyverbsObject):
-    """`ibv_device`. guid: the MAC address of the node; index: position in the list of devices."""
+    """`ibv_device`. guid: the EUI-64 of its port; index: position in the list of devices."""
 
     __slots__ = ("_guid", "_index", "_name", "_node_type", "_transport_type")
 
@@ -66,7 +66,7 @@ def get_device_list() -> list[Device]:
     """`ibv_get_device_list`: the device of each node, rdmalab0 first."""
     process = here()
     return [
-        Device(name.encode(), process.world.nodes[node].mac, _CA, _IB, index)
+        Device(name.encode(), guid(process.world.nodes[node]), _CA, _IB, index)
         for index, (name, node) in enumerate(process.devices.items())
     ]
 

@@ -8,6 +8,7 @@ from rdmalab.compat.pyverbs.c_types import INT, U8, U16, U32, U64, UINT32, conve
 from rdmalab.compat.pyverbs.struct import PORT_LINE, Number, ObjectField, Struct, members, table
 from rdmalab.compat.pyverbs.utils import be64toh
 from rdmalab.hca.device import Hca
+from rdmalab.hca.port import guid
 
 __name__ = "rdmalab.compat.pyverbs.device"  # the module of pyverbs that has its names
 
@@ -207,8 +208,8 @@ class DeviceAttr(Struct):
 
     def take(self, found: Mapping[str, Any], hca: Hca) -> None:
         """Set all from the answer of query_device, where some fields have other names."""
-        guid, max_sge = be64toh(hca.mac), min(found["max_send_sge"], found["max_recv_sge"])
-        other = {"node_guid": guid, "sys_image_guid": guid, "max_sge": max_sge}
+        number, max_sge = be64toh(guid(hca)), min(found["max_send_sge"], found["max_recv_sge"])
+        other = {"node_guid": number, "sys_image_guid": number, "max_sge": max_sge}
         self.fill({**found, **other, "atomic_caps": found["atomic_cap"]})
         self._fw_version = str(found["fw_ver"])
 
