@@ -15,7 +15,7 @@ from rdmalab.views import fmt
 from rdmalab.views.caption import caption
 
 WIDTH, HEIGHT = 100, 30  # columns, rows
-_SECOND_NS = 1_000
+_FILM_SECOND_NS = 1_000  # a microsecond of the lab takes a second of the film
 _LONGEST_S = 3.0
 _TYPING_S = 0.4  # before each line, and after it
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
@@ -35,7 +35,7 @@ def recording(session: Session, title: str) -> str:
     lines = [json.dumps(head, ensure_ascii=False)]
     at_s, before_ns = 0.0, 0
     for shown in transcript(session):
-        at_s += min((shown.at_ns - before_ns) / _SECOND_NS, _LONGEST_S)
+        at_s += min((shown.at_ns - before_ns) / _FILM_SECOND_NS, _LONGEST_S)
         at_s += _TYPING_S if shown.is_typed else 0.0
         before_ns = shown.at_ns
         lines.append(json.dumps([round(at_s, 3), "o", _text(shown)], ensure_ascii=False))

@@ -84,7 +84,7 @@ class Capture:
 
 # --------------------------------------------------------------------------- what a tap sees
 def captured(records: Sequence[Record]) -> Iterator[Captured]:
-    """The state of the capture."""
+    """Each frame that left its port, in the order of the records."""
     for number, record in enumerate(records):
         check()
         if kind_of(record) in PACKETS and (frame := _captured(records, number)) is not None:

@@ -151,10 +151,6 @@ def is_any(host: str) -> bool:
         return not host
 
 
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
 def hosts_of(listens_at: str, port: int, names: tuple[str, ...]) -> frozenset[str]:
     """Names that a browser may write as Host. names: further ones, such as that of a proxy."""
     own = [] if is_any(listens_at) else [f"[{listens_at}]" if ":" in listens_at else listens_at]

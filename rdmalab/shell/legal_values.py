@@ -117,7 +117,7 @@ def _words_of(hint: object) -> list[str]:
 
 
 def sentence(session: Session, path: str) -> str:
-    """The value of a path as text; empty if it has none."""
+    """The sentence about the field of a path; empty if it is no field."""
     wanted = sample(session, path)
     return next((row.sentence for row in fields() if row.path == wanted), "")
 

@@ -41,7 +41,7 @@ class MarkRow:
 
     @property
     def text(self) -> str:
-        """`@before-nak at ev 24, 9.210 us`, `branch-1 leaves at ev 24`."""
+        """`@before-nak at ev 24, 9.210 us`, `branch-1 and this branch part at ev 24`."""
         if self.mark is Mark.FORK:
             return f"{self.name} and this branch part at ev {self.event}"
         return f"@{self.name} at ev {self.event}, {fmt.clock(self.at_ns)}"
