@@ -10,8 +10,14 @@ from rdmalab.session.run_control import RunControl
 from rdmalab.session.session import Session
 
 
+class Request:
+    """Base of the results that ask something of the face; nothing is printed of them."""
+
+    __slots__ = ()
+
+
 @dataclass(slots=True)
-class Script:
+class Script(Request):
     """The result of a short form: its lines."""
 
     lines: list[str]

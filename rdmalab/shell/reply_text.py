@@ -9,7 +9,7 @@ from rdmalab.hca import extended
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
 from rdmalab.session.breakpoints import value_text
-from rdmalab.session.lines import Reply, Script
+from rdmalab.session.lines import Reply, Request
 from rdmalab.session.reverse import HistoryQuery, Jump
 from rdmalab.session.run_control import OPENING, RunControl
 from rdmalab.session.session import Session
@@ -26,10 +26,7 @@ from rdmalab.spec.states import QPState
 from rdmalab.views import fmt, planned, programs, record_text, story
 from rdmalab.views.record_text import ARMS, ENDINGS, RecordContext, part_text, sentence, subject
 from rdmalab.views.warnings import warnings
-from rdmalab.workbench.files import Continue, Empty, ListLessons, Load, Next, Open, Shared
-from rdmalab.workbench.lab_words import LabRequest
-from rdmalab.workbench.screen_words import ScreenRequest
-from rdmalab.workbench.show import Leave
+from rdmalab.workbench.files import Shared
 from rdmalab.world.relations import exists
 
 
@@ -205,18 +202,6 @@ _TAKES: dict[Kind, Callable[[Session, Record, Notes], None]] = {
 }
 
 
-_REQUESTS = (
-    Script,
-    Leave,
-    Load,
-    ListLessons,
-    Next,
-    Empty,
-    Continue,
-    Open,
-    LabRequest,
-    ScreenRequest,
-)  # the face answers them
 _STORY = 100  # lines of a long run that are offered at once
 _LOOKED_AT = 10_000  # its first events, among which polls without a result are left out
 
@@ -246,7 +231,7 @@ def _lines_of(output: OutputFormat, reply: Reply) -> list[Line]:
         return output.set(_travelled(output, reply.travel))
     if reply.depth:
         lines = [plain(f"= {reply.text}", DIM)]
-    elif isinstance(reply.value, _REQUESTS):
+    elif isinstance(reply.value, Request):
         lines = []
     else:
         lines = _done(output, reply) if reply.event is not None else []

@@ -13,6 +13,7 @@ from rdmalab.export import FORMATS, format_called
 from rdmalab.export.texts import HELP_ROWS, TEXTS
 from rdmalab.grammar.format import render
 from rdmalab.session.history import read_only_visit
+from rdmalab.session.lines import Request
 from rdmalab.session.reverse import go_to_moment
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES
@@ -23,7 +24,7 @@ Profile = Annotated[str, OneOf(PROFILES)]
 
 
 @dataclass(slots=True)
-class Load:
+class Load(Request):
     """Request: load this scenario or lab. profile: replaces those of the file; None keeps them.
 
     student: of a lab: the parameters of this student. work: a submission of it to be continued.
@@ -38,7 +39,7 @@ class Load:
 
 
 @dataclass(slots=True)
-class ListLessons:
+class ListLessons(Request):
     """Request: list the lessons of a path or folder, with a tag, of a level; empty: of any."""
 
     path: str = ""
@@ -47,24 +48,24 @@ class ListLessons:
 
 
 @dataclass(slots=True)
-class Next:
+class Next(Request):
     """Request: run to the next stop of the scenario."""
 
 
 @dataclass(slots=True)
-class Continue:
+class Continue(Request):
     """Request: restore the session of an earlier process. number: 0: the first, if none is open."""
 
     number: int
 
 
 @dataclass(slots=True)
-class Empty:
+class Empty(Request):
     """Request: start an empty world."""
 
 
 @dataclass(slots=True)
-class Open:
+class Open(Request):
     """Request: play this scenario to its end. profile: as in Load."""
 
     scenario: str

@@ -4,24 +4,19 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from rdmalab.command import PROSE, Facts, Recovery, command
+from rdmalab.session.lines import Request
 from rdmalab.session.session import Session
 
 
-class LabRequest:
-    """Base of the requests about the lab that is open."""
-
-    __slots__ = ()
-
-
 @dataclass(slots=True)
-class Tour(LabRequest):
+class Tour(Request):
     """Request: open the tour, where it was left or at its beginning."""
 
     again: bool = False
 
 
 @dataclass(slots=True)
-class ReturnToLab(LabRequest):
+class ReturnToLab(Request):
     """Request: open the newest lab that is kept. name, student: of these; empty: of any."""
 
     name: str = ""
@@ -29,7 +24,7 @@ class ReturnToLab(LabRequest):
 
 
 @dataclass(slots=True)
-class TaskList(LabRequest):
+class TaskList(Request):
     """Request: show the tasks, and what is judged of them now; of a lesson its notes.
 
     name: one of the tasks, in full.
@@ -39,7 +34,7 @@ class TaskList(LabRequest):
 
 
 @dataclass(slots=True)
-class TakeHint(LabRequest):
+class TakeHint(Request):
     """Request: show the next hint of a task. sure: also one that costs points.
 
     task: empty: the first that is open.
@@ -50,7 +45,7 @@ class TakeHint(LabRequest):
 
 
 @dataclass(slots=True)
-class GiveAnswer(LabRequest):
+class GiveAnswer(Request):
     """Request: answer a task. text: empty: `task` is the answer to the open question."""
 
     task: str
@@ -58,14 +53,14 @@ class GiveAnswer(LabRequest):
 
 
 @dataclass(slots=True)
-class Submit(LabRequest):
+class Submit(Request):
     """Request: the submission. file: where it is written; empty: it is printed as one word."""
 
     file: str = ""
 
 
 @dataclass(slots=True)
-class MakeLab(LabRequest):
+class MakeLab(Request):
     """Request: write a lab that is made of a session. session: as a scenario."""
 
     file: str

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import Facts, OneOf, Recovery, command
+from rdmalab.session.lines import Request
 from rdmalab.session.session import Session
 
 PANES = ("left", "right", "wire", "why", "notes", "packet", "memory", "cq", "story", "log")
@@ -12,7 +13,7 @@ What = Annotated[str, OneOf(("screen", "ladder", "answer", *PANES))]
 
 
 @dataclass(slots=True)
-class ScreenRequest:
+class ScreenRequest(Request):
     """Request to the app. word: the command. what: its object. file: where it is written."""
 
     word: str

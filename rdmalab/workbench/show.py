@@ -16,6 +16,7 @@ from rdmalab.command import (
     command,
 )
 from rdmalab.session.history import read_only_visit
+from rdmalab.session.lines import Request
 from rdmalab.session.reverse import go_to_moment
 from rdmalab.session.session import Session
 from rdmalab.views import fmt
@@ -25,7 +26,7 @@ from rdmalab.workbench.view_rows import HELP_ROWS, OF_NOUN, TOPICS, overview
 
 
 @dataclass(slots=True)
-class Leave:
+class Leave(Request):
     """The request of `quit`: the face ends the session."""
 
 
