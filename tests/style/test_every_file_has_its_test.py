@@ -19,6 +19,7 @@ ELSEWHERE = {
     "export/replay/requests.py": "export/test_c_programs.py",
     "export/replay/calls.py": "export/test_c_programs.py",
     "export/replay/names.py": "export/test_c_programs.py",
+    "export/replay/structs.py": "export/test_c_programs.py",
     "workbench/lab_words.py": "shell/test_lab_requests.py",
     "classroom/grade_document.py": "classroom/test_formats.py",
     "classroom/instructor_model.py": "classroom/test_notes_page.py",

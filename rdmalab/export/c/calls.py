@@ -3,14 +3,14 @@
 from contextlib import suppress
 
 from rdmalab.export.c import completions, host, objects, requests
-from rdmalab.export.c.text import TAB, Scope, Text, Writer
+from rdmalab.export.c.text import TAB, Scope, Text, Writer, checked
 from rdmalab.export.replay.calls import NotExportable, bound
 from rdmalab.export.replay.program import Language
 from rdmalab.session.history import read_only_visit, undone_afterwards
 from rdmalab.session.session import Session
 
 CALLS = Language[Writer, Text](
-    (objects, requests, completions, host), Scope, "is no verb of libibverbs"
+    (objects, requests, completions, host), Scope, checked, "is no verb of libibverbs"
 )
 _INDENT = "    "
 _REMEMBERED = frozenset({

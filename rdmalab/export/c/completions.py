@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator
 
-from rdmalab.command import Noun, Thing
-from rdmalab.export.c.text import TAB, Scope, Text, Verb, block, checked
+from rdmalab.export.c.text import TAB, Scope, Text, block, checked, plain
 from rdmalab.export.replay.calls import Bound, NotExportable
 from rdmalab.export.replay.names import constant, number, variable
+from rdmalab.export.replay.program import Verb
+from rdmalab.export.replay.requests import is_comparable, pair_of
 from rdmalab.views.completions import wc_row
 
 
 def _poll_cq(s: Scope) -> Text:
     cq, most = s.argument("cq"), s.argument("num_entries")
     most = 1 if most is None else most
-    return Text("ibv_poll_cq", f"ibv_poll_cq({s.var(cq)}, {number(most)}, wc)", returns="-1")
+    return Text(f"ibv_poll_cq({s.var(cq)}, {number(most)}, wc)", returns="-1")
 
 
 def _polled(s: Scope, text: Text | None) -> list[str]:
@@ -37,11 +38,10 @@ def _polled(s: Scope, text: Text | None) -> list[str]:
 def _expected(s: Scope, node: str, cqe: Bound) -> Iterator[str]:
     """Members that a completion must have: only those that have a meaning in it."""
     row = wc_row(s.world.nodes[node], s.call.session.names, cqe)
-    thing = Thing(Noun.QP, node, cqe.qp_num)
     yield f".wr_id = {number(row.wr_id)}"
     yield f".status = {constant(row.status)}"
-    if cqe.qp_num in s.world.nodes[node].qps.items and thing in s.call.session.names.name_of:
-        yield f".qp = {s.var(thing)}"
+    if pair := pair_of(s, node, cqe):
+        yield f".qp = {pair}"
     if row.known("opcode", 1):
         yield f".has = OPCODE{_has(row)}"
         yield f".opcode = {constant(row.opcode)}"
@@ -60,15 +60,6 @@ def _has(row: Bound) -> str:
     return "".join(f" | {flag}" for name, flag in parts.items() if row.known(name, 1))
 
 
-def _start_poll(s: Scope) -> Text:
-    given = ["struct ibv_poll_cq_attr attr = {};"]
-    return Text("ibv_start_poll", f"ibv_start_poll({s.var(s.argument('cq'))}_ex, &attr)", given)
-
-
-def _next_poll(s: Scope) -> Text:
-    return Text("ibv_next_poll", f"ibv_next_poll({s.var(s.argument('cq'))}_ex)")
-
-
 def _current(s: Scope, text: Text | None) -> list[str]:
     """start_poll and next_poll: wr_id and status stand in the queue's structure."""
     assert text is not None
@@ -83,22 +74,17 @@ def _current(s: Scope, text: Text | None) -> list[str]:
     return checked(s, text)
 
 
-def _end_poll(s: Scope) -> Text:
-    return Text("ibv_end_poll", f"ibv_end_poll({s.var(s.argument('cq'))}_ex)", returns="nothing")
-
-
 def _wc_read(s: Scope) -> Text:
-    field_, name = s.argument("field"), s.var(s.argument("cq"))
-    return Text(f"ibv_wc_read_{field_}", f"ibv_wc_read_{field_}({name}_ex)", returns="nothing")
+    name = s.var(s.argument("cq"))
+    return Text(f"ibv_wc_read_{s.argument('field')}({name}_ex)", returns="nothing")
 
 
 def _field_read(s: Scope, text: Text | None) -> list[str]:
     assert text is not None
     if s.call.errno:
         raise NotExportable(f"{text.function} of a field that create_cq_ex was not asked for")
-    found = s.call.value
-    called = text.called
-    if found.undefined or found.field in ("completion_ts", "completion_wallclock_ns", "vendor_err"):
+    found, called = s.call.value, text.called
+    if not is_comparable(found):
         return [f"(void){called};"]
     value = number(found.value)
     if found.field == "imm_data":
@@ -106,18 +92,6 @@ def _field_read(s: Scope, text: Text | None) -> list[str]:
     elif found.field == "qp_num":
         value = s.qpn(s.argument("cq").node, found.value)
     return [f"if ({called} != {value})", f'{TAB}fail("{text.function}", {called});']
-
-
-def _req_notify_cq(s: Scope) -> Text:
-    only = int(bool(s.argument("solicited_only")))
-    return Text("ibv_req_notify_cq", f"ibv_req_notify_cq({s.var(s.argument('cq'))}, {only})")
-
-
-def _get_cq_event(s: Scope) -> Text:
-    channel = s.var(s.argument("channel"))
-    given = ["struct ibv_cq *cq;", "void *context;"]
-    called = f"ibv_get_cq_event({channel}, &cq, &context)"
-    return Text("ibv_get_cq_event", called, given, returns="-1")
 
 
 def _event_read(s: Scope, text: Text | None) -> list[str]:
@@ -130,16 +104,9 @@ def _event_read(s: Scope, text: Text | None) -> list[str]:
     return checked(s, text)
 
 
-def _ack_cq_events(s: Scope) -> Text:
-    count = s.argument("nevents")
-    called = f"ibv_ack_cq_events({s.var(s.argument('cq'))}, {1 if count is None else count})"
-    return Text("ibv_ack_cq_events", called, returns="nothing")
-
-
 def _get_async_event(s: Scope) -> Text:
     node = variable(s.argument("node").node)
-    name = f"{node}_event"
-    return Text("ibv_get_async_event", f"ibv_get_async_event({node}, &{name})", returns="-1")
+    return Text(f"ibv_get_async_event({node}, &{node}_event)", returns="-1")
 
 
 def _async_read(s: Scope, text: Text | None) -> list[str]:
@@ -161,18 +128,26 @@ def _ack_async_event(s: Scope) -> Text:
     name = f"{variable(s.argument('what').node)}_event"
     if name not in s.writer.variables:
         raise NotExportable("ack_async_event of an event that get_async_event has not read")
-    return Text("ibv_ack_async_event", f"ibv_ack_async_event(&{name})", returns="nothing")
+    return Text(f"ibv_ack_async_event(&{name})", returns="nothing")
 
 
-VERBS: dict[str, Verb] = {
+VERBS: dict[str, Verb[Scope, Text]] = {
     "poll_cq": Verb(_poll_cq, _polled),
-    "start_poll": Verb(_start_poll, _current),
-    "next_poll": Verb(_next_poll, _current),
-    "end_poll": Verb(_end_poll),
+    "start_poll": plain(
+        "ibv_start_poll({cq}_ex, &attr)", "struct ibv_poll_cq_attr attr = {};", end=_current
+    ),
+    "next_poll": plain("ibv_next_poll({cq}_ex)", end=_current),
+    "end_poll": plain("ibv_end_poll({cq}_ex)", returns="nothing"),
     "wc_read": Verb(_wc_read, _field_read),
-    "req_notify_cq": Verb(_req_notify_cq),
-    "get_cq_event": Verb(_get_cq_event, _event_read),
-    "ack_cq_events": Verb(_ack_cq_events),
+    "req_notify_cq": plain("ibv_req_notify_cq({cq}, {solicited_only})", solicited_only=0),
+    "get_cq_event": plain(
+        "ibv_get_cq_event({channel}, &cq, &context)",
+        "struct ibv_cq *cq;",
+        "void *context;",
+        returns="-1",
+        end=_event_read,
+    ),
+    "ack_cq_events": plain("ibv_ack_cq_events({cq}, {nevents})", returns="nothing", nevents=1),
     "get_async_event": Verb(_get_async_event, _async_read),
     "ack_async_event": Verb(_ack_async_event),
 }

@@ -1,23 +1,10 @@
 """Devices, flow rules, and the memory of the program."""
 
-from collections.abc import Callable
-
-from rdmalab.command import Region
-from rdmalab.export.c.text import TAB, Scope, Text, Verb, structure
+from rdmalab.export.c.text import TAB, Scope, Text, plain, structure
+from rdmalab.export.replay import structs
 from rdmalab.export.replay.calls import NotExportable
-from rdmalab.export.replay.names import constant, string_lines, variable
-
-
-def _query(called: str, answer: str, returns: str = "errno") -> Callable[[Scope], Text]:
-    """A query of a device. answer: the declaration of what it fills."""
-
-    def handler(s: Scope) -> Text:
-        port, node = s.argument("port_num"), variable(s.argument("device").node)
-        words = called.format(node, port=1 if port is None else port, index=s.argument("index"))
-        return Text(f"ibv_{s.call.word}", f"ibv_{s.call.word}({words})", [answer], returns=returns)
-
-    return handler
-
+from rdmalab.export.replay.names import constant, string_lines
+from rdmalab.export.replay.program import Verb
 
 _ETH = "ibv_flow_spec_eth"
 
@@ -46,25 +33,17 @@ def _create_flow(s: Scope) -> Text:
         members.append(f".eth.mask.{name} = {{ 0xff, 0xff, 0xff, 0xff, 0xff, 0xff }}")
     s.writer.needs.add("flow")
     lines = structure("flow_rule", "rule", members)
-    called = f"ibv_create_flow({s.var(s.argument('qp'))}, &rule.attr)"
-    return Text("ibv_create_flow", called, lines, s.var(new))
+    return Text(f"ibv_create_flow({s.var(s.argument('qp'))}, &rule.attr)", lines, s.var(new))
 
 
-def _at(s: Scope, region: Region) -> tuple[str, int, int]:
-    """Address of the bytes of a region, as `char *`; its start, and its stop."""
-    mr = s.world.nodes[region.thing.node].mrs.items.get(region.thing.number)
-    if mr is None:
-        raise NotExportable("memory of a region that is no more")
-    start = region.start or 0
-    stop = mr.length if region.stop is None else region.stop
-    name = s.var(region.thing)
-    base = f"(char *){name}->addr"
-    return (f"{base} + {start}" if start else base), start, stop
+def _place(piece: structs.Piece) -> str:
+    """The address of its first byte, as `char *`."""
+    base = f"(char *){piece.name}->addr"
+    return f"{base} + {piece.start}" if piece.start else base
 
 
 def _write(s: Scope) -> Text | None:
-    where, _, _ = _at(s, s.argument("where"))
-    return _copied(where, s.argument("text").encode("latin-1", "replace"))
+    return _copied(_place(structs.piece_of(s, s.argument("where"))), structs.octets_of(s))
 
 
 def _copied(where: str, octets: bytes) -> Text | None:
@@ -72,40 +51,47 @@ def _copied(where: str, octets: bytes) -> Text | None:
         return None
     literals = string_lines(octets)
     if len(literals) == 1:
-        return Text("", f"memcpy({where}, {literals[0]}, {len(octets)})", returns="nothing")
+        return Text(f"memcpy({where}, {literals[0]}, {len(octets)})", returns="nothing")
     given = [
         "static const char octets[] =",
         *(TAB + each for each in literals[:-1]),
         f"{TAB}{literals[-1]};",
     ]
-    return Text("", f"memcpy({where}, octets, {len(octets)})", given, returns="nothing")
+    return Text(f"memcpy({where}, octets, {len(octets)})", given, returns="nothing")
 
 
 def _fill(s: Scope) -> Text | None:
-    where, start, stop = _at(s, s.argument("where"))
-    byte = s.argument("byte") or 0
-    if stop <= start:
+    piece, byte = structs.piece_of(s, s.argument("where")), s.argument("byte") or 0
+    length = piece.stop - piece.start
+    if length <= 0:
         return None
-    return Text("", f"memset({where}, {byte:#04x}, {stop - start})", returns="nothing")
+    return Text(f"memset({_place(piece)}, {byte:#04x}, {length})", returns="nothing")
 
 
 def _poke(s: Scope) -> Text | None:
-    return _copied(
-        f"(void *){s.argument('addr'):#x}", s.argument("text").encode("latin-1", "replace")
-    )
+    return _copied(f"(void *){s.argument('addr'):#x}", structs.octets_of(s))
 
 
 def _map_memory(s: Scope) -> None:
     s.writer.ranges.append((s.argument("addr"), s.argument("length")))
 
 
-VERBS: dict[str, Verb] = {
+def _entry(table: str, given: str) -> Verb[Scope, Text]:
+    called = f"ibv_query_{table}({{node}}, {{port_num}}, {{index}}, &{table})"
+    return plain(called, given, returns="-1", port_num=1)
+
+
+VERBS: dict[str, Verb[Scope, Text]] = {
     "create_flow": Verb(_create_flow),
-    "query_device": Verb(_query("{}, &attr", "struct ibv_device_attr attr;")),
-    "query_device_ex": Verb(_query("{}, NULL, &attr", "struct ibv_device_attr_ex attr;")),
-    "query_port": Verb(_query("{}, {port}, &attr", "struct ibv_port_attr attr;")),
-    "query_gid": Verb(_query("{}, {port}, {index}, &gid", "union ibv_gid gid;", "-1")),
-    "query_pkey": Verb(_query("{}, {port}, {index}, &pkey", "__be16 pkey;", "-1")),
+    "query_device": plain("ibv_query_device({node}, &attr)", "struct ibv_device_attr attr;"),
+    "query_device_ex": plain(
+        "ibv_query_device_ex({node}, NULL, &attr)", "struct ibv_device_attr_ex attr;"
+    ),
+    "query_port": plain(
+        "ibv_query_port({node}, {port_num}, &attr)", "struct ibv_port_attr attr;", port_num=1
+    ),
+    "query_gid": _entry("gid", "union ibv_gid gid;"),
+    "query_pkey": _entry("pkey", "__be16 pkey;"),
     "write": Verb(_write),
     "fill": Verb(_fill),
     "poke": Verb(_poke),

@@ -1,56 +1,37 @@
 """Calls of C that make, change and destroy objects."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import fields
 
 from rdmalab.command import New, Noun, Thing
-from rdmalab.export.c.text import TAB, Scope, Text, Verb, block, checked, structure
+from rdmalab.export.c.text import TAB, Scope, Text, checked, plain, structure
+from rdmalab.export.replay import structs
 from rdmalab.export.replay.calls import Bound, NotExportable
-from rdmalab.export.replay.names import attribute_width, constant, number, variable
-from rdmalab.hca.attributes import AhAttr, mask_of
-from rdmalab.spec.builders import InitMask
+from rdmalab.export.replay.names import constant, number, variable
+from rdmalab.export.replay.program import Verb
+from rdmalab.hca.attributes import AhAttr
 from rdmalab.spec.rules import errno_name
-from rdmalab.spec.states import Attr, QPType
+from rdmalab.spec.states import Attr
 from rdmalab.world.relations import DESTROYERS
-
-
-def _alloc_pd(s: Scope) -> Text:
-    new = s.argument("pd")
-    return Text("ibv_alloc_pd", f"ibv_alloc_pd({variable(new.node)})", made=s.var(new))
-
-
-def _alloc_td(s: Scope) -> Text:
-    new = s.argument("td")
-    given = ["struct ibv_td_init_attr init = {};"]
-    return Text("ibv_alloc_td", f"ibv_alloc_td({variable(new.node)}, &init)", given, s.var(new))
 
 
 def _alloc_parent_domain(s: Scope) -> Text:
     new = s.argument("parent")
-    members = [f".pd = {s.var(s.argument('pd'))}", f".td = {s.var(s.argument('td'))}"]
+    members = [f".{name} = {s.var(s.argument(name))}" for name in ("pd", "td")]
     given = structure("ibv_parent_domain_init_attr", "init", members)
-    called = f"ibv_alloc_parent_domain({variable(new.node)}, &init)"
-    return Text("ibv_alloc_parent_domain", called, given, s.var(new))
-
-
-def _destroyer(function: str, parameter: str) -> Callable[[Scope], Text]:
-    def handler(s: Scope) -> Text:
-        return Text(function, f"{function}({s.var(s.argument(parameter))})")
-
-    return handler
+    return Text(f"ibv_alloc_parent_domain({variable(new.node)}, &init)", given, s.var(new))
 
 
 _ADDR = "@addr"  # where it lies is known when it is registered
 
 
 def _reg_mr(s: Scope) -> Text:
-    new, access = s.argument("mr"), constant(s.argument("access"))
-    length, hca_va = number(s.argument("length")), s.argument("hca_va")
-    pd = s.var(s.argument("pd"))
+    new, hca_va = s.argument("mr"), s.argument("hca_va")
     function = "ibv_reg_mr" if hca_va is None else "ibv_reg_mr_iova"
     where = "" if hca_va is None else f", {number(hca_va)}"
-    called = f"{function}({pd}, (void *){_ADDR}, {length}{where}, {access})"
-    return Text(function, called, made=s.var(new))
+    length, access = number(s.argument("length")), constant(s.argument("access"))
+    given = f"{s.var(s.argument('pd'))}, (void *){_ADDR}, {length}{where}, {access}"
+    return Text(f"{function}({given})", made=s.var(new))
 
 
 def _registered(s: Scope, text: Text | None) -> list[str]:
@@ -78,30 +59,25 @@ def _rereg_mr(s: Scope) -> Text:
     if addr is not None and length and memory.is_mapped(addr, length):
         s.writer.ranges.append((addr, length))
     where = "NULL" if addr is None else f"(void *){number(addr)}"
-    access = constant(s.argument("access") or 0)
-    called = (
-        f"ibv_rereg_mr({s.var(s.argument('mr'))}, {constant(s.argument('flags'))}, "
-        f"{s.var(s.argument('pd'))}, {where}, {number(length)}, {access})"
-    )
-    return Text("ibv_rereg_mr", called)
+    values = [
+        s.var(s.argument("mr")), constant(s.argument("flags")), s.var(s.argument("pd")),
+        where, number(length), constant(s.argument("access") or 0),
+    ]  # fmt: skip
+    return Text(f"ibv_rereg_mr({', '.join(values)})")
 
 
 def _reregistered(s: Scope, text: Text | None) -> list[str]:
     """ibv_rereg_mr returns a code of its own."""
     assert text is not None
     wrong = "ret" if not s.call.errno else f"!ret || errno != {errno_name(s.call.errno)}"
-    lines = [f"ret = {text.called};", f"if ({wrong})", f'{TAB}fail("ibv_rereg_mr", errno);']
-    return block([], lines)
+    return [f"ret = {text.called};", f"if ({wrong})", f'{TAB}fail("ibv_rereg_mr", errno);']
 
 
 def _alloc_mw(s: Scope) -> Text:
-    new = s.argument("mw")
-    called = f"ibv_alloc_mw({s.var(s.argument('pd'))}, {_window_type(s.argument('type'))})"
-    return Text("ibv_alloc_mw", called, made=s.var(new))
-
-
-def _window_type(value: int) -> str:
-    return constant(value) if value in (1, 2) else f"(enum ibv_mw_type){value}"
+    kind = s.argument("type")
+    named = constant(kind) if kind in (1, 2) else f"(enum ibv_mw_type){kind}"
+    new, pd = s.argument("mw"), s.var(s.argument("pd"))
+    return Text(f"ibv_alloc_mw({pd}, {named})", made=s.var(new))
 
 
 def _window_made(s: Scope, text: Text | None) -> list[str]:
@@ -118,7 +94,7 @@ def _bind_mw(s: Scope) -> Text:
         f".send_flags = {constant(asked.flags)}",
         *(f".bind_info.{member}" for member in bind_info(s, qp.node, asked)),
     ])  # fmt: skip
-    return Text("ibv_bind_mw", f"ibv_bind_mw({s.var(qp)}, {s.var(mw)}, &bind)", given)
+    return Text(f"ibv_bind_mw({s.var(qp)}, {s.var(mw)}, &bind)", given)
 
 
 def bind_info(s: Scope, node: str, asked: Bound) -> list[str]:
@@ -143,20 +119,17 @@ def _create_comp_channel(s: Scope) -> Text:
     new = s.argument("channel")
     name = s.var(new)
     after = [f"fcntl({name}->fd, F_SETFL, O_NONBLOCK); /* an empty channel says EAGAIN */"]
-    called = f"ibv_create_comp_channel({variable(new.node)})"
-    return Text("ibv_create_comp_channel", called, made=name, after=after)
+    return Text(f"ibv_create_comp_channel({variable(new.node)})", made=name, after=after)
 
 
 def _create_cq(s: Scope) -> Text:
-    new = s.argument("cq")
-    context = (
-        f"(void *){number(s.argument('cq_context') or 0)}" if s.argument("cq_context") else "NULL"
-    )
-    called = (
-        f"ibv_create_cq({variable(new.node)}, {number(s.argument('cqe'))}, {context}, "
-        f"{s.var(s.argument('channel'))}, {number(s.argument('comp_vector') or 0)})"
-    )
-    return Text("ibv_create_cq", called, made=s.var(new))
+    new, context = s.argument("cq"), s.argument("cq_context")
+    values = [
+        variable(new.node), number(s.argument("cqe")),
+        f"(void *){number(context)}" if context else "NULL",
+        s.var(s.argument("channel")), number(s.argument("comp_vector") or 0),
+    ]  # fmt: skip
+    return Text(f"ibv_create_cq({', '.join(values)})", made=s.var(new))
 
 
 def _create_cq_ex(s: Scope) -> Text:
@@ -173,15 +146,14 @@ def _create_cq_ex(s: Scope) -> Text:
     name = s.var(new)
     s.writer.variables[f"{name}_ex"] = "ibv_cq_ex"
     return Text(
-        "ibv_create_cq_ex", f"ibv_create_cq_ex({variable(new.node)}, &attr)",
+        f"ibv_create_cq_ex({variable(new.node)}, &attr)",
         structure("ibv_cq_init_attr_ex", "attr", members), f"{name}_ex",
         after=[f"{name} = ibv_cq_ex_to_cq({name}_ex);"],
     )  # fmt: skip
 
 
-def _resize_cq(s: Scope) -> Text:
-    called = f"ibv_resize_cq({s.var(s.argument('cq'))}, {number(s.argument('cqe'))})"
-    return Text("ibv_resize_cq", called)
+def _members(given: Mapping[str, str]) -> list[str]:
+    return [f".{name} = {value}" for name, value in given.items()]
 
 
 def capacity(cap: Bound, prefix: str = ".cap") -> list[str]:
@@ -189,27 +161,25 @@ def capacity(cap: Bound, prefix: str = ".cap") -> list[str]:
     return [f"{prefix}.{each.name} = {number(getattr(cap, each.name))}" for each in fields(cap)]
 
 
-def _init_attr(s: Scope, init: Bound, *, takes_cap: bool = True) -> list[str]:
+def _init_attr(s: Scope, init: Bound) -> list[str]:
     members = [
         f".{name} = {s.var(thing)}"
         for name in ("send_cq", "recv_cq", "srq")
         if (thing := getattr(init, name)) is not None
     ]
-    members += capacity(init.cap) if takes_cap else []
+    members += capacity(init.cap)
     kind = constant(init.qp_type)
     members.append(f".qp_type = {kind if kind.startswith('IBV') else f'(enum ibv_qp_type){kind}'}")
-    if init.sq_sig_all:
-        members.append(".sq_sig_all = 1")
-    return members
+    return [*members, ".sq_sig_all = 1"] if init.sq_sig_all else members
 
 
 def _create_qp(s: Scope) -> Text:
-    new, init, name = s.argument("qp"), s.argument("init_attr"), s.var(s.argument("qp"))
-    if not init.xrcd and not init.max_tso_header and init.qp_type is not QPType.XRC_SEND:
-        given = structure("ibv_qp_init_attr", "attr", _init_attr(s, init))
-        called = f"ibv_create_qp({s.var(s.argument('pd'))}, &attr)"
-        return Text("ibv_create_qp", called, given, name)
-    return _extended(s, new, init, s.argument("pd"), None)
+    new, init, pd = s.argument("qp"), s.argument("init_attr"), s.argument("pd")
+    mask = structs.needed_extension(init, pd)
+    if mask is not None:
+        return _extended(s, new, init, pd, mask)
+    given = structure("ibv_qp_init_attr", "attr", _init_attr(s, init))
+    return Text(f"ibv_create_qp({s.var(pd)}, &attr)", given, s.var(new))
 
 
 def _create_qp_ex(s: Scope) -> Text:
@@ -227,30 +197,16 @@ def _extended_made(s: Scope, text: Text | None) -> list[str]:
     return checked(s, text)
 
 
-def _extended(s: Scope, new: New, init: Bound, pd: Thing | None, mask: int | None) -> Text:
-    members = _init_attr(s, init)
-    bits = mask
-    if bits is None:
-        bits = (InitMask.PD if pd else 0) | (InitMask.XRCD if init.xrcd else 0)
-        bits |= InitMask.MAX_TSO_HEADER if init.max_tso_header else 0
-    members.append(f".comp_mask = {constant(InitMask(bits))}")
-    if pd:
-        members.append(f".pd = {s.var(pd)}")
-    if init.xrcd:
-        members.append(f".xrcd = {s.var(init.xrcd)}")
-    if init.max_tso_header:
-        members.append(f".max_tso_header = {number(init.max_tso_header)}")
-    ops = getattr(init, "send_ops_flags", None)
-    if ops is not None:
-        members.append(f".send_ops_flags = {constant(ops)}")
-    called = f"ibv_create_qp_ex({variable(new.node)}, &attr)"
+def _extended(s: Scope, new: New, init: Bound, pd: Thing | None, mask: int) -> Text:
+    more = structs.extended_members(s, init, pd, mask, constant)
+    members = [*_init_attr(s, init), *_members(more)]
     given = structure("ibv_qp_init_attr_ex", "attr", members)
-    return Text("ibv_create_qp_ex", called, given, s.var(new))
+    return Text(f"ibv_create_qp_ex({variable(new.node)}, &attr)", given, s.var(new))
 
 
 def _qp_to_qp_ex(s: Scope) -> Text:
     name = s.var(s.argument("qp"))
-    return Text("ibv_qp_to_qp_ex", f"ibv_qp_to_qp_ex({name})", made=f"{name}_ex")
+    return Text(f"ibv_qp_to_qp_ex({name})", made=f"{name}_ex")
 
 
 def _face(s: Scope, text: Text | None) -> list[str]:
@@ -269,7 +225,7 @@ def _open_qp(s: Scope) -> Text:
         f".comp_mask = {kinds}", f".qp_num = {s.qpn(new.node, attr.qp_num)}",
         f".xrcd = {s.var(attr.xrcd)}", f".qp_type = {constant(attr.qp_type)}",
     ])  # fmt: skip
-    return Text("ibv_open_qp", f"ibv_open_qp({variable(new.node)}, &attr)", given, s.var(new))
+    return Text(f"ibv_open_qp({variable(new.node)}, &attr)", given, s.var(new))
 
 
 def address(s: Scope, attr: AhAttr, prefix: str) -> list[str]:
@@ -286,12 +242,10 @@ def address(s: Scope, attr: AhAttr, prefix: str) -> list[str]:
 
 
 def _modify_qp(s: Scope) -> Text:
-    qp, attr, mask = s.argument("qp"), s.argument("attr"), s.argument("attr_mask")
-    asked = attr.given()
+    qp, (asked, mask) = s.argument("qp"), structs.asked_attributes(s)
     members = [each for item in asked.items() for each in _attribute(s, qp.node, *item)]
-    wanted = constant(mask_of(asked) if mask is None else Attr(mask))
     given = structure("ibv_qp_attr", "attr", members)
-    return Text("ibv_modify_qp", f"ibv_modify_qp({s.var(qp)}, &attr, {wanted})", given)
+    return Text(f"ibv_modify_qp({s.var(qp)}, &attr, {constant(mask)})", given)
 
 
 def _attribute(s: Scope, node: str, name: str, value: Bound) -> list[str]:
@@ -299,12 +253,7 @@ def _attribute(s: Scope, node: str, name: str, value: Bound) -> list[str]:
         return address(s, value, f".{name}")
     if name == "cap":
         return capacity(value)
-    if name == "dest_qp_num":
-        return [f".{name} = {s.qpn(node, value)}"]
-    width = attribute_width(name)
-    if not 0 <= int(value) < 1 << width:
-        raise NotExportable(f"{name}={int(value)} does not fit in the {width} bits of ibv_qp_attr")
-    text = constant(value)
+    text = structs.attribute(s, node, name, value, constant)
     if name in ("qp_state", "cur_qp_state", "path_mtu", "path_mig_state") and text.isdigit():
         kinds = {"path_mtu": "ibv_mtu", "path_mig_state": "ibv_mig_state"}
         text = f"(enum {kinds.get(name, 'ibv_qp_state')}){text}"
@@ -317,7 +266,7 @@ def _query_qp(s: Scope) -> Text:
     wanted = constant(asked)
     name = s.var(s.argument("qp"))
     given = ["struct ibv_qp_attr attr;", "struct ibv_qp_init_attr init;"]
-    return Text("ibv_query_qp", f"ibv_query_qp({name}, &attr, {wanted}, &init)", given)
+    return Text(f"ibv_query_qp({name}, &attr, {wanted}, &init)", given)
 
 
 def _queried(s: Scope, text: Text | None) -> list[str]:
@@ -334,88 +283,61 @@ def _queried(s: Scope, text: Text | None) -> list[str]:
 
 
 def _create_ah(s: Scope) -> Text:
-    new = s.argument("ah")
     members = [m.removeprefix(".attr") for m in address(s, s.argument("attr"), ".attr")]
     given = structure("ibv_ah_attr", "attr", members)
-    called = f"ibv_create_ah({s.var(s.argument('pd'))}, &attr)"
-    return Text("ibv_create_ah", called, given, s.var(new))
+    pd, new = s.var(s.argument("pd")), s.argument("ah")
+    return Text(f"ibv_create_ah({pd}, &attr)", given, s.var(new))
 
 
-def _mcast(function: str) -> Callable[[Scope], Text]:
-    def handler(s: Scope) -> Text:
-        given = [f"union ibv_gid gid = {s.gid(s.argument('gid'))};"]
-        called = f"{function}({s.var(s.argument('qp'))}, &gid, {number(s.argument('lid') or 0)})"
-        return Text(function, called, given)
-
-    return handler
+def _mcast(s: Scope) -> Text:
+    given = [f"union ibv_gid gid = {s.gid(s.argument('gid'))};"]
+    values = f"{s.var(s.argument('qp'))}, &gid, {number(s.argument('lid') or 0)}"
+    return Text(f"ibv_{s.call.word}({values})", given)
 
 
-def _srq_attr(attr: Bound, prefix: str) -> list[str]:
-    names = ("max_wr", "max_sge", "srq_limit")
-    values = {name: getattr(attr, name, None) for name in names}
-    return [f"{prefix}.{name} = {number(v)}" for name, v in values.items() if v]
+def _srq_attr(attr: Bound) -> list[str]:
+    return [
+        f".attr.{name} = {number(size)}" for name, size in structs.srq_sizes(attr).items() if size
+    ]
 
 
 def _create_srq(s: Scope) -> Text:
-    given = structure("ibv_srq_init_attr", "init", _srq_attr(s.argument("attr"), ".attr"))
-    called = f"ibv_create_srq({s.var(s.argument('pd'))}, &init)"
-    return Text("ibv_create_srq", called, given, s.var(s.argument("srq")))
+    given = structure("ibv_srq_init_attr", "init", _srq_attr(s.argument("attr")))
+    pd, new = s.var(s.argument("pd")), s.argument("srq")
+    return Text(f"ibv_create_srq({pd}, &init)", given, s.var(new))
 
 
 def _create_srq_ex(s: Scope) -> Text:
     new, init = s.argument("srq"), s.argument("init_attr")
-    bits = ["IBV_SRQ_INIT_ATTR_TYPE", "IBV_SRQ_INIT_ATTR_PD"]
-    bits += ["IBV_SRQ_INIT_ATTR_XRCD"] if init.xrcd else []
-    bits += ["IBV_SRQ_INIT_ATTR_CQ"] if init.cq else []
-    members = [*_srq_attr(init.attr, ".attr"), f".comp_mask = {' | '.join(bits)}"]
-    members += [f".srq_type = {constant(init.srq_type)}", f".pd = {s.var(init.pd)}"]
-    members += [f".xrcd = {s.var(init.xrcd)}"] if init.xrcd else []
-    members += [f".cq = {s.var(init.cq)}"] if init.cq else []
+    more = structs.srq_members(s, init, constant)
+    members = [*_srq_attr(init.attr), f".comp_mask = {structs.srq_bits(more)}", *_members(more)]
     given = structure("ibv_srq_init_attr_ex", "init", members)
-    called = f"ibv_create_srq_ex({variable(new.node)}, &init)"
-    return Text("ibv_create_srq_ex", called, given, s.var(new))
+    return Text(f"ibv_create_srq_ex({variable(new.node)}, &init)", given, s.var(new))
 
 
 def _modify_srq(s: Scope) -> Text:
-    attr, mask = s.argument("attr"), s.argument("srq_attr_mask")
-    given_bits = {"max_wr": "IBV_SRQ_MAX_WR", "srq_limit": "IBV_SRQ_LIMIT"}
-    values = {name: getattr(attr, name) for name in given_bits}
-    bits = [bit for name, bit in given_bits.items() if values[name] is not None]
-    wanted = " | ".join(bits) or "0" if mask is None else constant(mask)
-    members = [f".{name} = {number(v)}" for name, v in values.items() if v is not None]
-    given = structure("ibv_srq_attr", "attr", members)
-    return Text(
-        "ibv_modify_srq", f"ibv_modify_srq({s.var(s.argument('srq'))}, &attr, {wanted})", given
-    )
-
-
-def _query_srq(s: Scope) -> Text:
-    name = s.var(s.argument("srq"))
-    return Text("ibv_query_srq", f"ibv_query_srq({name}, &attr)", ["struct ibv_srq_attr attr;"])
-
-
-def _get_srq_num(s: Scope) -> Text:
-    name = s.var(s.argument("srq"))
-    return Text("ibv_get_srq_num", f"ibv_get_srq_num({name}, &srq_num)", ["uint32_t srq_num;"])
+    given, mask = structs.srq_changes(s, constant)
+    attr = structure("ibv_srq_attr", "attr", _members(given))
+    return Text(f"ibv_modify_srq({s.var(s.argument('srq'))}, &attr, {mask})", attr)
 
 
 def _open_xrcd(s: Scope) -> Text:
-    new, fd = s.argument("xrcd"), s.argument("fd")
-    if fd is not None and fd >= 0:
-        raise NotExportable("fd of open_xrcd stands for a file that the program would need")
-    flags = s.argument("oflag")
+    structs.judge_descriptor(s)
+    new, flags = s.argument("xrcd"), s.argument("oflag")
     members = [
         ".comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS", ".fd = -1",
         f".oflags = {constant(flags) if flags else '0'}",
     ]  # fmt: skip
     given = structure("ibv_xrcd_init_attr", "init", members)
-    return Text("ibv_open_xrcd", f"ibv_open_xrcd({variable(new.node)}, &init)", given, s.var(new))
+    return Text(f"ibv_open_xrcd({variable(new.node)}, &init)", given, s.var(new))
 
 
-VERBS: dict[str, Verb] = {
-    **{verb: Verb(_destroyer(f"ibv_{verb}", noun)) for noun, verb in DESTROYERS.items()},
-    "alloc_pd": Verb(_alloc_pd),
-    "alloc_td": Verb(_alloc_td),
+VERBS: dict[str, Verb[Scope, Text]] = {
+    **{verb: plain(f"ibv_{verb}({{{noun}}})") for noun, verb in DESTROYERS.items()},
+    "alloc_pd": plain("ibv_alloc_pd({node})", made="pd"),
+    "alloc_td": plain(
+        "ibv_alloc_td({node}, &init)", "struct ibv_td_init_attr init = {};", made="td"
+    ),
     "alloc_parent_domain": Verb(_alloc_parent_domain),
     "reg_mr": Verb(_reg_mr, _registered),
     "reg_mr_iova": Verb(_reg_mr, _registered),
@@ -425,7 +347,7 @@ VERBS: dict[str, Verb] = {
     "create_comp_channel": Verb(_create_comp_channel),
     "create_cq": Verb(_create_cq),
     "create_cq_ex": Verb(_create_cq_ex),
-    "resize_cq": Verb(_resize_cq),
+    "resize_cq": plain("ibv_resize_cq({cq}, {cqe})"),
     "create_qp": Verb(_create_qp),
     "create_qp_ex": Verb(_create_qp_ex, _extended_made),
     "qp_to_qp_ex": Verb(_qp_to_qp_ex, _face),
@@ -433,12 +355,12 @@ VERBS: dict[str, Verb] = {
     "modify_qp": Verb(_modify_qp),
     "query_qp": Verb(_query_qp, _queried),
     "create_ah": Verb(_create_ah),
-    "attach_mcast": Verb(_mcast("ibv_attach_mcast")),
-    "detach_mcast": Verb(_mcast("ibv_detach_mcast")),
+    "attach_mcast": Verb(_mcast),
+    "detach_mcast": Verb(_mcast),
     "create_srq": Verb(_create_srq),
     "create_srq_ex": Verb(_create_srq_ex),
     "modify_srq": Verb(_modify_srq),
-    "query_srq": Verb(_query_srq),
-    "get_srq_num": Verb(_get_srq_num),
+    "query_srq": plain("ibv_query_srq({srq}, &attr)", "struct ibv_srq_attr attr;"),
+    "get_srq_num": plain("ibv_get_srq_num({srq}, &srq_num)", "uint32_t srq_num;"),
     "open_xrcd": Verb(_open_xrcd),
 }

@@ -4,23 +4,22 @@ from collections.abc import Callable
 
 from rdmalab.command import Noun
 from rdmalab.export.c.objects import bind_info
-from rdmalab.export.c.text import TAB, TO_COME, Scope, Text, Verb, structure
+from rdmalab.export.c.text import TAB, TO_COME, Scope, Text, structure
 from rdmalab.export.replay.calls import Bound, NotExportable
 from rdmalab.export.replay.names import constant, number
+from rdmalab.export.replay.program import Verb
 from rdmalab.export.replay.requests import (
     OPERANDS,
-    Operands,
     has_target,
     is_atomic,
     judge_list,
     judge_pieces,
     judge_send,
-    judge_start,
     listed,
     next_fields,
+    next_window_key,
     peer_of,
 )
-from rdmalab.hca.objects import inc_rkey
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.work import SendFlags, WROpcode
 
@@ -90,7 +89,7 @@ def _posted(
     node = queue.node
     given = _listed(s, node, kind, wrs, lambda wr: members(node, wr))
     called = f"{function}({s.var(queue)}, {'wr' if len(wrs) > 1 else '&wr'}, &bad_wr)"
-    return Text(function, called, given)
+    return Text(called, given)
 
 
 def _send(s: Scope, node: str, wr: SendWR) -> list[str]:
@@ -118,7 +117,7 @@ def _target(s: Scope, node: str, wr: SendWR) -> list[str]:
         members += [f".wr.atomic.{name} = {number(getattr(wr, name))}" for name in operands]
     if has_target(wr):
         union = "atomic" if is_atomic(wr) else "rdma"
-        members.append(f".wr.{union}.remote_addr = {remote(s, node, wr.remote_addr)}")
+        members.append(f".wr.{union}.remote_addr = {s.addr(peer_of(s, node), wr.remote_addr)}")
         members.append(f".wr.{union}.rkey = {s.rkey(node, wr.rkey)}")
     elif wr.ah or wr.remote_qpn or wr.remote_qkey:
         members.append(f".wr.ud.ah = {s.numbered(Noun.AH, node, wr.ah)}")
@@ -136,20 +135,12 @@ def _of_opcode(s: Scope, node: str, wr: SendWR) -> list[str]:
     return []
 
 
-def remote(s: Scope, node: str, value: int) -> str:
-    """An address at the peer."""
-    return s.addr(peer_of(s, node), value)
-
-
 def bind_members(s: Scope, node: str, wr: Bound) -> list[str]:
     """The member `bind_mw`: the window, its next key, and the range."""
-    key = wr.mw_rkey
     if not wr.mw:
         raise NotExportable("BIND_MW without a window: C would read NULL")
-    if key is None:
-        window = s.world.nodes[node].mws.items.get(wr.mw)
-        key = inc_rkey(window.rkey) if window else 0
-    members = [f"mw = {s.numbered(Noun.MW, node, wr.mw)}", f"rkey = {s.rkey(node, key)}"]
+    key = s.rkey(node, next_window_key(s, node, wr))
+    members = [f"mw = {s.numbered(Noun.MW, node, wr.mw)}", f"rkey = {key}"]
     members += [f"bind_info.{member}" for member in bind_info(s, node, wr)]
     return [f".bind_mw.{member}" for member in members]
 
@@ -165,23 +156,20 @@ def _next_fields(s: Scope, ex: str) -> list[str]:
     return [f"{line};" for line in next_fields(s, ex, lambda flags: constant(SendFlags(flags)))]
 
 
-def _wr_start(s: Scope) -> Text:
-    judge_start(s)
-    return Text("ibv_wr_start", f"ibv_wr_start({_ex(s)})", returns="nothing")
-
-
 def _wr_set(s: Scope) -> Text | None:
     lines = _next_fields(s, _ex(s))
-    return Text("", lines[-1].rstrip(";"), before=lines[:-1], returns="nothing") if lines else None
+    return Text(lines[-1].rstrip(";"), before=lines[:-1], returns="nothing") if lines else None
 
 
-def _builder(function: str, operands: Operands) -> Callable[[Scope], Text]:
-    def handler(s: Scope) -> Text:
+def _builder(
+    operands: Callable[[Scope, str], list[str]], returns: str = "nothing"
+) -> Verb[Scope, Text]:
+    def begin(s: Scope) -> Text:
         ex, node = _ex(s), s.argument("qp").node
-        called = f"{function}({', '.join([ex, *operands(s, node)])})"
-        return Text(function, called, before=_next_fields(s, ex), returns="nothing")
+        called = f"ibv_{s.call.word}({', '.join([ex, *operands(s, node)])})"
+        return Text(called, before=_next_fields(s, ex), returns=returns)
 
-    return handler
+    return Verb(begin)
 
 
 def _bind_call(s: Scope) -> Text:
@@ -190,35 +178,19 @@ def _bind_call(s: Scope) -> Text:
     mw, rkey, *rest = (member.removeprefix(".bind_mw.") for member in members)
     given = structure("ibv_mw_bind_info", "info", [m.replace("bind_info", "", 1) for m in rest])
     called = f"ibv_wr_bind_mw({ex}, {mw.partition(' = ')[2]}, {rkey.partition(' = ')[2]}, &info)"
-    return Text("ibv_wr_bind_mw", called, given, before=_next_fields(s, ex), returns="nothing")
+    return Text(called, given, before=_next_fields(s, ex), returns="nothing")
 
 
-def _wr_complete(s: Scope) -> Text:
-    return Text("ibv_wr_complete", f"ibv_wr_complete({_ex(s)})")
-
-
-def _wr_abort(s: Scope) -> Text:
-    return Text("ibv_wr_abort", f"ibv_wr_abort({_ex(s)})", returns="nothing")
-
-
-def _wr_set_sge(s: Scope) -> Text:
-    sg, node = s.argument("sg"), s.argument("qp").node
-    pieces = [s.lkey(node, sg.lkey), s.addr(node, sg.addr), number(sg.length)]
-    called = f"ibv_wr_set_sge({', '.join([_ex(s), *pieces])})"
-    return Text("ibv_wr_set_sge", called, returns="nothing")
+def _data(s: Scope, node: str) -> list[str]:
+    sg = s.argument("sg")
+    return [s.lkey(node, sg.lkey), s.addr(node, sg.addr), number(sg.length)]
 
 
 def _wr_set_sge_list(s: Scope) -> Text:
     sg, count = listed(s, "sg", "num_sge")
     given, name = sges(s, s.argument("qp").node, sg, "sg")
     called = f"ibv_wr_set_sge_list({_ex(s)}, {count}, {name or 'NULL'})"
-    return Text("ibv_wr_set_sge_list", called, given, returns="nothing")
-
-
-def _wr_set_inline_data(s: Scope) -> Text:
-    buf, node = s.argument("buf"), s.argument("qp").node
-    called = f"ibv_wr_set_inline_data({_ex(s)}, {s.memory(node, buf.addr)}, {buf.length})"
-    return Text("ibv_wr_set_inline_data", called, returns="nothing")
+    return Text(called, given, returns="nothing")
 
 
 def _wr_set_inline_data_list(s: Scope) -> Text:
@@ -226,40 +198,26 @@ def _wr_set_inline_data_list(s: Scope) -> Text:
     given = ["struct ibv_data_buf buf[] = {"]
     given += [f"{TAB}{{ .addr = {s.memory(node, b.addr)}, .length = {b.length} }}," for b in bufs]
     called = f"ibv_wr_set_inline_data_list({_ex(s)}, {count}, buf)"
-    return Text("ibv_wr_set_inline_data_list", called, [*given, "};"], returns="nothing")
+    return Text(called, [*given, "};"], returns="nothing")
 
 
-def _wr_set_ud_addr(s: Scope) -> Text:
-    node = s.argument("qp").node
+def _ud_addr(s: Scope, node: str) -> list[str]:
     ah = s.numbered(Noun.AH, node, s.argument("ah"))
     if ah == "NULL":
         raise NotExportable("ibv_wr_set_ud_addr with NULL: C would crash")
-    called = (
-        f"ibv_wr_set_ud_addr({_ex(s)}, {ah}, {s.qpn(node, s.argument('remote_qpn'))}, "
-        f"{number(s.argument('remote_qkey'))})"
-    )
-    return Text("ibv_wr_set_ud_addr", called, returns="nothing")
+    return [ah, s.qpn(node, s.argument("remote_qpn")), number(s.argument("remote_qkey"))]
 
 
-def _wr_set_xrc_srqn(s: Scope) -> Text:
-    srqn = s.srqn(s.argument("qp").node, s.argument("remote_srqn"))
-    return Text("ibv_wr_set_xrc_srqn", f"ibv_wr_set_xrc_srqn({_ex(s)}, {srqn})", returns="nothing")
-
-
-VERBS: dict[str, Verb] = {
+VERBS: dict[str, Verb[Scope, Text]] = {
     "post_send": Verb(_post_send),
     "post_recv": Verb(_post_recv),
     "post_srq_recv": Verb(_post_srq_recv),
-    "wr_start": Verb(_wr_start),
     "wr_set": Verb(_wr_set),
-    "wr_complete": Verb(_wr_complete),
-    "wr_abort": Verb(_wr_abort),
-    **{word: Verb(_builder(f"ibv_{word}", operands)) for word, operands in OPERANDS.items()},
+    "wr_complete": _builder(lambda _s, _node: [], "errno"),
+    **{word: _builder(operands) for word, operands in OPERANDS.items()},
     "wr_bind_mw": Verb(_bind_call),
-    "wr_set_sge": Verb(_wr_set_sge),
+    "wr_set_sge": _builder(_data),
     "wr_set_sge_list": Verb(_wr_set_sge_list),
-    "wr_set_inline_data": Verb(_wr_set_inline_data),
     "wr_set_inline_data_list": Verb(_wr_set_inline_data_list),
-    "wr_set_ud_addr": Verb(_wr_set_ud_addr),
-    "wr_set_xrc_srqn": Verb(_wr_set_xrc_srqn),
+    "wr_set_ud_addr": _builder(_ud_addr),
 }

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from errno import EAGAIN
-from typing import NamedTuple
 
 from rdmalab.command import Noun
 from rdmalab.export.replay.calls import NotExportable
 from rdmalab.export.replay.names import Names, Writing, number
+from rdmalab.export.replay.program import Verb, filled
 from rdmalab.hca.wr import swap_octets
 from rdmalab.spec.rules import errno_name
 
@@ -29,13 +29,16 @@ class Text:
     before: lines before the call; after: those after a call that worked.
     """
 
-    function: str
     called: str
     given: list[str] = field(default_factory=list)
     made: str = ""
     returns: str = "errno"  # errno, -1, nothing
     after: list[str] = field(default_factory=list)
     before: list[str] = field(default_factory=list)
+
+    @property
+    def function(self) -> str:
+        return self.called.partition("(")[0]
 
 
 @dataclass(slots=True)
@@ -156,11 +159,14 @@ def structure(kind: str, name: str, members: Iterable[str]) -> list[str]:
     return [f"struct {kind} {name} = {{", *(f"{TAB}{member}," for member in listed), "};"]
 
 
-class Verb(NamedTuple):
-    """The writing of a command. begin: before it is carried out; None: nothing is called.
+def plain(
+    template: str, *given: str, made: str = "", returns: str = "errno",
+    end: Callable[[Scope, Text | None], list[str]] | None = None, **usual: int,
+) -> Verb[Scope, Text]:  # fmt: skip
+    """The writing of a call by a template of `filled`. made: the argument that names the object."""
 
-    end: its lines, when its result is known.
-    """
+    def begin(s: Scope) -> Text:
+        name = s.var(s.argument(made)) if made else ""
+        return Text(filled(s, template, usual), [*given], name, returns)
 
-    begin: "Callable[[Scope], Text | None]"
-    end: "Callable[[Scope, Text | None], list[str]]" = checked
+    return Verb(begin, end)

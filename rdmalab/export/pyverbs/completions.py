@@ -1,15 +1,12 @@
 """Completions and events, compared with those of the lab."""
 
-from rdmalab.command import Noun, Thing
 from rdmalab.export.pyverbs.requests import imm
-from rdmalab.export.pyverbs.text import TAB, Lines, Scope, Verb, called, errno_of, named, number
+from rdmalab.export.pyverbs.text import TAB, Lines, Scope, called, errno_of, named, number, plain
 from rdmalab.export.replay.calls import Bound, NotExportable
 from rdmalab.export.replay.names import variable
+from rdmalab.export.replay.program import Verb
+from rdmalab.export.replay.requests import is_comparable, pair_of
 from rdmalab.views.completions import wc_row
-
-
-def _poll_cq(s: Scope) -> Lines:
-    return Lines("", refusable=False)
 
 
 def _polled(s: Scope, lines: Lines | None) -> list[str]:
@@ -37,9 +34,8 @@ def _polled(s: Scope, lines: Lines | None) -> list[str]:
 def _expected(s: Scope, node: str, cqe: Bound) -> str:
     row = wc_row(s.world.nodes[node], s.call.session.names, cqe)
     values: dict[str, str] = {"wr_id": number(row.wr_id), "status": named(row.status)}
-    thing = Thing(Noun.QP, node, cqe.qp_num)
-    if cqe.qp_num in s.world.nodes[node].qps.items and thing in s.call.session.names.name_of:
-        values["qp_num"] = f"{s.var(thing)}.qp_num"
+    if pair := pair_of(s, node, cqe):
+        values["qp_num"] = f"{pair}.qp_num"
     for name in ("opcode", "byte_len", "wc_flags"):
         if row.known(name, 1):
             values[name] = named(getattr(row, name))
@@ -54,10 +50,6 @@ def _expected(s: Scope, node: str, cqe: Bound) -> str:
 def _start_poll(s: Scope) -> Lines:
     attr = called(s.use("cq", "PollCqAttr"))
     return Lines(f"{s.var(s.argument('cq'))}.start_poll({attr})", refusable=False)
-
-
-def _next_poll(s: Scope) -> Lines:
-    return Lines(f"{s.var(s.argument('cq'))}.poll_next()", refusable=False)
 
 
 def _current(s: Scope, lines: Lines | None) -> list[str]:
@@ -76,10 +68,6 @@ def _current(s: Scope, lines: Lines | None) -> list[str]:
     ]
 
 
-def _end_poll(s: Scope) -> Lines:
-    return Lines(f"{s.var(s.argument('cq'))}.end_poll()", refusable=False)
-
-
 def _wc_read(s: Scope) -> Lines:
     field_ = {"completion_ts": "timestamp"}.get(s.argument("field"), s.argument("field"))
     return Lines(f"{s.var(s.argument('cq'))}.read_{field_}()", refusable=False)
@@ -90,7 +78,7 @@ def _field_read(s: Scope, lines: Lines | None) -> list[str]:
     if s.call.errno:
         raise NotExportable(f"a field that create_cq_ex was not asked for: {s.argument('field')}")
     found = s.call.value
-    if found.undefined or found.field in ("completion_ts", "completion_wallclock_ns", "vendor_err"):
+    if not is_comparable(found):
         return [lines.called]
     value = number(found.value)
     if found.field == "qp_num":
@@ -104,25 +92,11 @@ def _req_notify_cq(s: Scope) -> Lines:
     return Lines(f"{s.var(s.argument('cq'))}.req_notify({only or ''})")
 
 
-def _get_cq_event(s: Scope) -> Lines:
-    return Lines("", refusable=False)
-
-
 def _event_read(s: Scope, lines: Lines | None) -> list[str]:
     if s.call.errno:
         raise NotExportable("get_cq_event finds no event here, and pyverbs would wait for one")
     cq = s.var(s.call.value.cq)
     return [f"{s.var(s.argument('channel'))}.get_cq_event({cq})"]
-
-
-def _ack_cq_events(s: Scope) -> Lines:
-    count = s.argument("nevents")
-    return Lines(f"{s.var(s.argument('cq'))}.ack_events({1 if count is None else count})")
-
-
-def _get_async_event(s: Scope) -> Lines:
-    node = variable(s.argument("node").node)
-    return Lines(f"{node}_event = {node}.get_async_event()", refusable=False)
 
 
 def _async_read(s: Scope, lines: Lines | None) -> list[str]:
@@ -135,19 +109,15 @@ def _async_read(s: Scope, lines: Lines | None) -> list[str]:
     return [lines.called, f'expect("{node} event_type", {node}_event.event_type, {kind})']
 
 
-def _ack_async_event(s: Scope) -> Lines:
-    return Lines(f"{variable(s.argument('what').node)}_event.ack()", refusable=False)
-
-
-VERBS: dict[str, Verb] = {
-    "poll_cq": Verb(_poll_cq, _polled),
+VERBS: dict[str, Verb[Scope, Lines]] = {
+    "poll_cq": plain("", end=_polled),
     "start_poll": Verb(_start_poll, _current),
-    "next_poll": Verb(_next_poll, _current),
-    "end_poll": Verb(_end_poll),
+    "next_poll": plain("{cq}.poll_next()", end=_current),
+    "end_poll": plain("{cq}.end_poll()", refusable=False),
     "wc_read": Verb(_wc_read, _field_read),
     "req_notify_cq": Verb(_req_notify_cq),
-    "get_cq_event": Verb(_get_cq_event, _event_read),
-    "ack_cq_events": Verb(_ack_cq_events),
-    "get_async_event": Verb(_get_async_event, _async_read),
-    "ack_async_event": Verb(_ack_async_event),
+    "get_cq_event": plain("", end=_event_read),
+    "ack_cq_events": plain("{cq}.ack_events({nevents})", nevents=1),
+    "get_async_event": plain("{node}_event = {node}.get_async_event()", end=_async_read),
+    "ack_async_event": plain("{node}_event.ack()", refusable=False),
 }

@@ -1,32 +1,33 @@
 """Calls of pyverbs that make, change and destroy objects; devices, memory of the program."""
 
-from collections.abc import Callable
 from dataclasses import fields
 from errno import EFAULT
 
-from rdmalab.command import New, Noun, Region, Thing
+from rdmalab.command import New, Noun, Thing
 from rdmalab.export.pyverbs.text import (
     MOST_BYTES,
     Lines,
     Scope,
-    Verb,
     called,
     checked,
+    made,
     named,
     number,
+    plain,
 )
+from rdmalab.export.replay import structs
 from rdmalab.export.replay.calls import Bound, NotExportable
-from rdmalab.export.replay.names import attribute_width, constant, variable
-from rdmalab.hca.attributes import AhAttr, mask_of
-from rdmalab.spec.builders import InitMask
+from rdmalab.export.replay.names import constant, variable
+from rdmalab.export.replay.program import Verb
+from rdmalab.hca.attributes import AhAttr
 from rdmalab.spec.completions import STANDARD_FIELDS
-from rdmalab.spec.states import Attr, QPType
+from rdmalab.spec.states import Attr
 from rdmalab.world.relations import DESTROYERS
 
 
 def _alloc_pd(s: Scope) -> Lines:
     new = s.argument("pd")
-    return Lines(f"{s.var(new)} = {called(s.use('pd', 'PD'), variable(new.node))}")
+    return made(s, new, "pd", "PD", variable(new.node))
 
 
 def _alloc_parent_domain(s: Scope) -> Lines:
@@ -34,15 +35,7 @@ def _alloc_parent_domain(s: Scope) -> Lines:
     if s.argument("td") is not None:
         raise NotExportable("pyverbs has no thread domain")
     attr = called(s.use("pd", "ParentDomainInitAttr"), s.var(s.argument("pd")))
-    domain = called(s.use("pd", "ParentDomain"), variable(new.node), attr)
-    return Lines(f"{s.var(new)} = {domain}")
-
-
-def _closer(parameter: str) -> Callable[[Scope], Lines]:
-    def handler(s: Scope) -> Lines:
-        return Lines(f"{s.var(s.argument(parameter))}.close()", refusable=False)
-
-    return handler
+    return made(s, new, "pd", "ParentDomain", variable(new.node), attr)
 
 
 def _reg_mr(s: Scope) -> Lines:
@@ -55,11 +48,9 @@ def _reg_mr(s: Scope) -> Lines:
         place = s.addr(new.node, addr)
         if place == s.literal(addr):
             raise NotExportable("reg_mr of memory at an address that no region has")
-    kind = s.use("mr", "MR" if hca_va is None else "MREx")
-    iova = None if hca_va is None else number(hca_va)
+    kind, iova = ("MR", None) if hca_va is None else ("MREx", number(hca_va))
     pd = s.var(s.argument("pd"))
-    made = called(kind, pd, length, access, address=place, iova=iova)
-    return Lines(f"{s.var(new)} = {made}")
+    return made(s, new, "mr", kind, pd, length, access, address=place, iova=iova)
 
 
 def _rereg_mr(s: Scope) -> Lines:
@@ -77,8 +68,7 @@ def _rereg_mr(s: Scope) -> Lines:
 
 def _alloc_mw(s: Scope) -> Lines:
     kind = named(s.argument("type")) if s.argument("type") in (1, 2) else str(s.argument("type"))
-    window = called(s.use("mr", "MW"), s.var(s.argument("pd")), kind)
-    return Lines(f"{s.var(s.argument('mw'))} = {window}")
+    return made(s, s.argument("mw"), "mr", "MW", s.var(s.argument("pd")), kind)
 
 
 def _registered(s: Scope, lines: Lines | None) -> list[str]:
@@ -105,17 +95,16 @@ def _bind_mw(s: Scope) -> Lines:
 
 def _create_comp_channel(s: Scope) -> Lines:
     new = s.argument("channel")
-    return Lines(f"{s.var(new)} = {called(s.use('cq', 'CompChannel'), variable(new.node))}")
+    return made(s, new, "cq", "CompChannel", variable(new.node))
 
 
 def _create_cq(s: Scope) -> Lines:
     new, channel, vector = s.argument("cq"), s.argument("channel"), s.argument("comp_vector")
-    made = called(
-        s.use("cq", "CQ"), variable(new.node), number(s.argument("cqe")),
+    return made(
+        s, new, "cq", "CQ", variable(new.node), number(s.argument("cqe")),
         channel=s.var(channel) if channel else None,
         comp_vector=number(vector) if vector else None,
     )  # fmt: skip
-    return Lines(f"{s.var(new)} = {made}")
 
 
 def _create_cq_ex(s: Scope) -> Lines:
@@ -126,11 +115,7 @@ def _create_cq_ex(s: Scope) -> Lines:
         wc_flags=named(STANDARD_FIELDS if flags is None else flags),
     )  # fmt: skip
     s.writer.extended.add(s.var(new))
-    return Lines(f"{s.var(new)} = {called(s.use('cq', 'CQEX'), variable(new.node), attr)}")
-
-
-def _resize_cq(s: Scope) -> Lines:
-    return Lines(f"{s.var(s.argument('cq'))}.resize({number(s.argument('cqe'))})")
+    return made(s, new, "cq", "CQEX", variable(new.node), attr)
 
 
 def cap(s: Scope, cap: Bound) -> str:
@@ -150,16 +135,15 @@ def _init_values(s: Scope, init: Bound) -> dict[str, str | None]:
 
 def _create_qp(s: Scope) -> Lines:
     new, init, pd = s.argument("qp"), s.argument("init_attr"), s.argument("pd")
-    if init.xrcd or init.max_tso_header or init.qp_type is QPType.XRC_SEND:
-        mask = (InitMask.PD if pd else 0) | (InitMask.XRCD if init.xrcd else 0)
-        mask |= InitMask.MAX_TSO_HEADER if init.max_tso_header else 0
+    mask = structs.needed_extension(init, pd)
+    if mask is not None:
         return _extended(s, new, init, pd, mask, "QP")
     if pd is None:
         raise NotExportable("pyverbs makes no queue pair without a protection domain")
     attr = called(s.use("qp", "QPInitAttr"), **_init_values(s, init))
-    return Lines(
-        f"{s.var(new)} = {called(s.use('qp', 'QP'), s.var(pd), 'attr')}", [f"attr = {attr}"]
-    )
+    lines = made(s, new, "qp", "QP", s.var(pd), "attr")
+    lines.before = [f"attr = {attr}"]
+    return lines
 
 
 def _create_qp_ex(s: Scope) -> Lines:
@@ -169,16 +153,11 @@ def _create_qp_ex(s: Scope) -> Lines:
 
 
 def _extended(s: Scope, new: New, init: Bound, pd: Thing | None, mask: int, kind: str) -> Lines:
-    ops = getattr(init, "send_ops_flags", None)
-    attr = called(
-        s.use("qp", "QPInitAttrEx"), **_init_values(s, init),
-        comp_mask=named(InitMask(mask)), pd=s.var(pd) if pd else None,
-        xrcd=s.var(init.xrcd) if init.xrcd else None,
-        max_tso_header=number(init.max_tso_header) if init.max_tso_header else None,
-        send_ops_flags=None if ops is None else named(ops),
-    )  # fmt: skip
-    made = called(s.use("qp", kind), variable(new.node), "attr")
-    return Lines(f"{s.var(new)} = {made}", [f"attr = {attr}"])
+    more = structs.extended_members(s, init, pd, mask, named)
+    attr = called(s.use("qp", "QPInitAttrEx"), **_init_values(s, init), **more)
+    lines = made(s, new, "qp", kind, variable(new.node), "attr")
+    lines.before = [f"attr = {attr}"]
+    return lines
 
 
 def _qp_made(s: Scope, lines: Lines | None) -> list[str]:
@@ -213,24 +192,17 @@ def _given(value: int) -> str | None:
 
 
 def _modify_qp(s: Scope) -> Lines:
-    qp, attr, mask = s.argument("qp"), s.argument("attr"), s.argument("attr_mask")
+    qp, (given, mask) = s.argument("qp"), structs.asked_attributes(s)
     before = [f"attr = {called(s.use('qp', 'QPAttr'))}"]
-    given = attr.given()
     for name, value in given.items():
         if isinstance(value, AhAttr):
             text = _address(s, value)
         elif name == "cap":
             text = cap(s, value)
-        elif name == "dest_qp_num":
-            text = s.qpn(qp.node, value)
         else:
-            width = attribute_width(name)
-            if not 0 <= int(value) < 1 << width:
-                raise NotExportable(f"{name}={int(value)} does not fit in {width} bits")
-            text = named(value)
+            text = structs.attribute(s, qp.node, name, value, named)
         before.append(f"attr.{name} = {text}")
-    wanted = named(mask_of(given) if mask is None else Attr(mask))
-    return Lines(f"{s.var(qp)}.modify(attr, {wanted})", before)
+    return Lines(f"{s.var(qp)}.modify(attr, {named(mask)})", before)
 
 
 def _query_qp(s: Scope) -> Lines:
@@ -250,63 +222,42 @@ def _queried(s: Scope, lines: Lines | None) -> list[str]:
 
 
 def _create_ah(s: Scope) -> Lines:
-    made = called(
-        s.use("addr", "AH"), s.var(s.argument("pd")), attr=_address(s, s.argument("attr"))
-    )
-    return Lines(f"{s.var(s.argument('ah'))} = {made}")
+    attr = _address(s, s.argument("attr"))
+    return made(s, s.argument("ah"), "addr", "AH", s.var(s.argument("pd")), attr=attr)
 
 
-def _srq_sizes(attr: Bound) -> dict[str, str]:
-    names = ("max_wr", "max_sge", "srq_limit")
-    return {name: number(getattr(attr, name, None) or 0) for name in names}
+def _srq_struct(s: Scope, kind: str, attr: Bound) -> str:
+    sizes = {name: number(size) for name, size in structs.srq_sizes(attr).items()}
+    return called(s.use("srq", kind), **sizes)
 
 
 def _create_srq(s: Scope) -> Lines:
-    attr = called(s.use("srq", "SrqAttr"), **_srq_sizes(s.argument("attr")))
+    attr = _srq_struct(s, "SrqAttr", s.argument("attr"))
     init = called(s.use("srq", "SrqInitAttr"), attr)
-    made = called(s.use("srq", "SRQ"), s.var(s.argument("pd")), init)
-    return Lines(f"{s.var(s.argument('srq'))} = {made}")
+    return made(s, s.argument("srq"), "srq", "SRQ", s.var(s.argument("pd")), init)
 
 
 def _create_srq_ex(s: Scope) -> Lines:
     new, init = s.argument("srq"), s.argument("init_attr")
-    before = [f"init = {called(s.use('srq', 'SrqInitAttrEx'), **_srq_sizes(init.attr))}"]
-    before += [f"init.srq_type = {named(init.srq_type)}", f"init.pd = {s.var(init.pd)}"]
-    bits = ["e.IBV_SRQ_INIT_ATTR_TYPE", "e.IBV_SRQ_INIT_ATTR_PD"]
-    for name in ("xrcd", "cq"):
-        if (thing := getattr(init, name)) is not None:
-            before.append(f"init.{name} = {s.var(thing)}")
-            bits.append(f"e.IBV_SRQ_INIT_ATTR_{name.upper()}")
-    before.append(f"init.comp_mask = {' | '.join(bits)}")
-    return Lines(
-        f"{s.var(new)} = {called(s.use('srq', 'SRQ'), variable(new.node), 'init')}", before
-    )
+    members = structs.srq_members(s, init, named)
+    lines = made(s, new, "srq", "SRQ", variable(new.node), "init")
+    lines.before = [
+        f"init = {_srq_struct(s, 'SrqInitAttrEx', init.attr)}",
+        *(f"init.{name} = {value}" for name, value in members.items()),
+        f"init.comp_mask = {structs.srq_bits(members, 'e.')}",
+    ]
+    return lines
 
 
 def _modify_srq(s: Scope) -> Lines:
-    attr, mask = s.argument("attr"), s.argument("srq_attr_mask")
-    bits = {"max_wr": "e.IBV_SRQ_MAX_WR", "srq_limit": "e.IBV_SRQ_LIMIT"}
-    values = {name: getattr(attr, name) for name in bits}
-    given = {name: number(v) for name, v in values.items() if v is not None}
-    wanted = " | ".join(bits[name] for name in given) or "0"
-    made = called(s.use("srq", "SrqAttr"), **given)
-    return Lines(
-        f"{s.var(s.argument('srq'))}.modify({made}, {wanted if mask is None else named(mask)})"
-    )
-
-
-def _query_srq(s: Scope) -> Lines:
-    return Lines(f"{s.var(s.argument('srq'))}.query()")
-
-
-def _get_srq_num(s: Scope) -> Lines:
-    return Lines(f"{s.var(s.argument('srq'))}.get_srq_num()")
+    given, mask = structs.srq_changes(s, named)
+    attr = called(s.use("srq", "SrqAttr"), **given)
+    return Lines(f"{s.var(s.argument('srq'))}.modify({attr}, {mask})")
 
 
 def _open_xrcd(s: Scope) -> Lines:
-    new, fd = s.argument("xrcd"), s.argument("fd")
-    if fd is not None and fd >= 0:
-        raise NotExportable("fd of open_xrcd stands for a file that the program would need")
+    structs.judge_descriptor(s)
+    new = s.argument("xrcd")
     s.writer.needs.add("os")
     flags = constant(s.argument("oflag")) if s.argument("oflag") else "0"
     oflags = " | ".join(
@@ -314,44 +265,33 @@ def _open_xrcd(s: Scope) -> Lines:
     )
     mask = "e.IBV_XRCD_INIT_ATTR_FD | e.IBV_XRCD_INIT_ATTR_OFLAGS"
     init = called(s.use("xrcd", "XRCDInitAttr"), mask, oflags, "-1")
-    return Lines(f"{s.var(new)} = {called(s.use('xrcd', 'XRCD'), variable(new.node), init)}")
-
-
-def _device(text: str) -> Callable[[Scope], Lines]:
-    def handler(s: Scope) -> Lines:
-        port, index = s.argument("port_num"), s.argument("index")
-        node = variable(s.argument("device").node)
-        return Lines(f"{node}.{text.format(port=1 if port is None else port, index=index)}")
-
-    return handler
-
-
-def _range(s: Scope, region: Region) -> tuple[str, int, int]:
-    mr = s.world.nodes[region.thing.node].mrs.items.get(region.thing.number)
-    if mr is None:
-        raise NotExportable("memory of a region that is no more")
-    start = region.start or 0
-    return s.var(region.thing), start, mr.length if region.stop is None else region.stop
+    return made(s, new, "xrcd", "XRCD", variable(new.node), init)
 
 
 def _write(s: Scope) -> Lines | None:
-    name, start, _ = _range(s, s.argument("where"))
-    octets = s.argument("text").encode("latin-1", "replace")
-    if not octets:
-        return None
-    return Lines(f"{name}.write({octets!r}, {len(octets)}{f', {start}' if start else ''})")
+    octets = structs.octets_of(s)
+    return _written(s, repr(octets), len(octets))
+
+
+def _written(s: Scope, octets: str, length: int) -> Lines | None:
+    """A write of so many bytes to the place of the command; None: of no bytes."""
+    piece = structs.piece_of(s, s.argument("where"))
+    at = f", {piece.start}" if piece.start else ""
+    return Lines(f"{piece.name}.write({octets}, {length}{at})") if length > 0 else None
 
 
 def _fill(s: Scope) -> Lines | None:
-    name, start, stop = _range(s, s.argument("where"))
-    if stop <= start:
-        return None
-    octets = f"bytes([{s.argument('byte') or 0:#04x}]) * {stop - start}"
-    return Lines(f"{name}.write({octets}, {stop - start}{f', {start}' if start else ''})")
+    piece = structs.piece_of(s, s.argument("where"))
+    length = piece.stop - piece.start
+    return _written(s, f"bytes([{s.argument('byte') or 0:#04x}]) * {length}", length)
 
 
-VERBS: dict[str, Verb] = {
-    **{verb: Verb(_closer(noun)) for noun, verb in DESTROYERS.items() if noun not in _UNMADE},
+VERBS: dict[str, Verb[Scope, Lines]] = {
+    **{
+        verb: plain(f"{{{noun}}}.close()", refusable=False)
+        for noun, verb in DESTROYERS.items()
+        if noun not in _UNMADE
+    },
     "alloc_pd": Verb(_alloc_pd),
     "alloc_parent_domain": Verb(_alloc_parent_domain),
     "reg_mr": Verb(_reg_mr, _registered),
@@ -362,7 +302,7 @@ VERBS: dict[str, Verb] = {
     "create_comp_channel": Verb(_create_comp_channel),
     "create_cq": Verb(_create_cq),
     "create_cq_ex": Verb(_create_cq_ex),
-    "resize_cq": Verb(_resize_cq),
+    "resize_cq": plain("{cq}.resize({cqe})"),
     "create_qp": Verb(_create_qp),
     "create_qp_ex": Verb(_create_qp_ex, _qp_made),
     "qp_to_qp_ex": Verb(_qp_to_qp_ex),
@@ -372,14 +312,14 @@ VERBS: dict[str, Verb] = {
     "create_srq": Verb(_create_srq),
     "create_srq_ex": Verb(_create_srq_ex),
     "modify_srq": Verb(_modify_srq),
-    "query_srq": Verb(_query_srq),
-    "get_srq_num": Verb(_get_srq_num),
+    "query_srq": plain("{srq}.query()"),
+    "get_srq_num": plain("{srq}.get_srq_num()"),
     "open_xrcd": Verb(_open_xrcd),
-    "query_device": Verb(_device("query_device()")),
-    "query_device_ex": Verb(_device("query_device_ex()")),
-    "query_port": Verb(_device("query_port({port})")),
-    "query_gid": Verb(_device("query_gid({port}, {index})")),
-    "query_pkey": Verb(_device("query_pkey({port}, {index})")),
+    "query_device": plain("{node}.query_device()"),
+    "query_device_ex": plain("{node}.query_device_ex()"),
+    "query_port": plain("{node}.query_port({port_num})", port_num=1),
+    "query_gid": plain("{node}.query_gid({port_num}, {index})", port_num=1),
+    "query_pkey": plain("{node}.query_pkey({port_num}, {index})", port_num=1),
     "write": Verb(_write),
     "fill": Verb(_fill),
 }

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from rdmalab.export.pyverbs import completions, objects, requests
-from rdmalab.export.pyverbs.text import TAB, Lines, Scope, Writer
+from rdmalab.export.pyverbs.text import TAB, Lines, Scope, Writer, checked
 from rdmalab.export.replay.calls import Bytes, Chapter
 from rdmalab.export.replay.names import variable
 from rdmalab.export.replay.program import WIDTH, Language, Program, folded, helpers, wrapped
@@ -16,7 +16,7 @@ from rdmalab.session.session import Session
 from rdmalab.views import fmt
 
 CALLS = Language[Writer, Lines](
-    (objects, requests, completions), Scope, "is not in pyverbs, or not in its skin"
+    (objects, requests, completions), Scope, checked, "is not in pyverbs, or not in its skin"
 )
 
 

@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 from rdmalab.command import Noun, Thing
 from rdmalab.export.pyverbs.objects import bind_info
-from rdmalab.export.pyverbs.text import Lines, Scope, Verb, called, lost, named, number
+from rdmalab.export.pyverbs.text import End, Lines, Scope, called, checked, lost, named, number
 from rdmalab.export.replay.calls import Bound, NotExportable
+from rdmalab.export.replay.program import Verb
 from rdmalab.export.replay.requests import (
     OPERANDS,
     has_target,
@@ -13,9 +14,9 @@ from rdmalab.export.replay.requests import (
     judge_list,
     judge_pieces,
     judge_send,
-    judge_start,
     listed,
     next_fields,
+    next_window_key,
     peer_of,
 )
 from rdmalab.hca.objects import inc_rkey
@@ -161,46 +162,26 @@ def _wr_set(s: Scope) -> Lines | None:
     return Lines(lines[-1], lines[:-1]) if lines else None
 
 
-def _builder(operands: Callable[[Scope, str], list[str]]) -> Callable[[Scope], Lines]:
-    def handler(s: Scope) -> Lines:
+def _builder(operands: Callable[[Scope, str], list[str]], end: End = lost) -> Verb[Scope, Lines]:
+    def begin(s: Scope) -> Lines:
         ex, node = _ex(s), s.argument("qp").node
         line = f"{ex}.{s.call.word}({', '.join(operands(s, node))})"
         return Lines(line, _next_fields(s, ex))
 
-    return handler
-
-
-def _wr_start(s: Scope) -> Lines:
-    judge_start(s)
-    return Lines(f"{_ex(s)}.wr_start()")
+    return Verb(begin, end)
 
 
 def _bind_operands(s: Scope, node: str) -> list[str]:
     info = s.argument("info")
-    mw = s.pointer(node, Noun.MW, info.mw)
-    key = info.mw_rkey
-    if key is None:
-        key = inc_rkey(s.world.nodes[node].mws.items[info.mw].rkey)
-    return [mw, _window_key(s, mw, Thing(Noun.MW, node, info.mw), key), bind_info(s, node, info)]
-
-
-def _window_key(s: Scope, name: str, thing: Thing, key: int) -> str:
-    held = s.world.nodes[thing.node].mws.items[thing.number].rkey
-    return s.next_key(f"{name}.rkey") if key == inc_rkey(held) else number(key)
-
-
-def _data(s: Scope, node: str) -> list[str]:
-    return [sge(s, node, s.argument("sg"))]
+    mw, key = s.pointer(node, Noun.MW, info.mw), next_window_key(s, node, info)
+    is_next = key == inc_rkey(s.world.nodes[node].mws.items[info.mw].rkey)
+    text = s.next_key(f"{mw}.rkey") if is_next else number(key)
+    return [mw, text, bind_info(s, node, info)]
 
 
 def _data_list(s: Scope, node: str) -> list[str]:
     sg, count = listed(s, "sg", "num_sge")
     return [str(count), f"[{', '.join(sge(s, node, each) for each in sg)}]"]
-
-
-def _inline(s: Scope, node: str) -> list[str]:
-    buf = s.argument("buf")
-    return [s.addr(node, buf.addr), number(buf.length)]
 
 
 def _inline_list(s: Scope, node: str) -> list[str]:
@@ -214,20 +195,16 @@ def _ud_addr(s: Scope, node: str) -> list[str]:
     return [ah, s.qpn(node, s.argument("remote_qpn")), number(s.argument("remote_qkey"))]
 
 
-VERBS: dict[str, Verb] = {
+VERBS: dict[str, Verb[Scope, Lines]] = {
     "post_send": Verb(_post_send),
     "post_recv": Verb(_post_recv),
     "post_srq_recv": Verb(_post_srq_recv),
-    "wr_start": Verb(_wr_start, lost),
     "wr_set": Verb(_wr_set, lost),
-    "wr_complete": Verb(_builder(lambda _s, _n: [])),
-    "wr_abort": Verb(_builder(lambda _s, _n: []), lost),
-    **{word: Verb(_builder(operands), lost) for word, operands in OPERANDS.items()},
-    "wr_bind_mw": Verb(_builder(_bind_operands), lost),
-    "wr_set_sge": Verb(_builder(_data), lost),
-    "wr_set_sge_list": Verb(_builder(_data_list), lost),
-    "wr_set_inline_data": Verb(_builder(_inline), lost),
-    "wr_set_inline_data_list": Verb(_builder(_inline_list), lost),
-    "wr_set_ud_addr": Verb(_builder(_ud_addr), lost),
-    "wr_set_xrc_srqn": Verb(_builder(lambda s, n: [s.srqn(n, s.argument("remote_srqn"))]), lost),
+    "wr_complete": _builder(lambda _s, _node: [], checked),
+    **{word: _builder(operands) for word, operands in OPERANDS.items()},
+    "wr_bind_mw": _builder(_bind_operands),
+    "wr_set_sge": _builder(lambda s, node: [sge(s, node, s.argument("sg"))]),
+    "wr_set_sge_list": _builder(_data_list),
+    "wr_set_inline_data_list": _builder(_inline_list),
+    "wr_set_ud_addr": _builder(_ud_addr),
 }

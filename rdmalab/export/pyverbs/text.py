@@ -1,17 +1,15 @@
 """A call of pyverbs in a program: what is prepared, the call, what is looked at."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from errno import EAGAIN
-from typing import TYPE_CHECKING, NamedTuple
 
-from rdmalab.command import Noun
+from rdmalab.command import New, Noun
 from rdmalab.export.replay.calls import NotExportable
 from rdmalab.export.replay.names import Names, Writing, constant
+from rdmalab.export.replay.program import Verb, filled
 from rdmalab.hca.wr import swap_octets
 from rdmalab.spec.rules import ERRNO_NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _DECIMAL = 1 << 16
 TAB = "    "
@@ -142,11 +140,16 @@ def lost(s: Scope, lines: Lines | None) -> list[str]:
     return checked(s, lines)
 
 
-class Verb(NamedTuple):
-    """The writing of a command. begin: before it is carried out; None: nothing is called.
+End = Callable[[Scope, Lines | None], list[str]] | None
 
-    end: its lines, when its result is known.
-    """
 
-    begin: "Callable[[Scope], Lines | None]"
-    end: "Callable[[Scope, Lines | None], list[str]]" = checked
+def plain(
+    template: str, *, refusable: bool = True, end: End = None, **usual: int
+) -> Verb[Scope, Lines]:
+    """The writing of a call by a template of `filled`."""
+    return Verb(lambda s: Lines(filled(s, template, usual), refusable=refusable), end)
+
+
+def made(s: Scope, new: New, module: str, kind: str, *values: str, **named: str | None) -> Lines:
+    """A call of a class of pyverbs, kept in the variable of the object that it makes."""
+    return Lines(f"{s.var(new)} = {called(s.use(module, kind), *values, **named)}")

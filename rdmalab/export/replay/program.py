@@ -3,11 +3,12 @@
 import re
 import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import resources
 from types import ModuleType
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
+from rdmalab.command import New, Thing
 from rdmalab.export.replay.calls import (
     Bytes,
     Call,
@@ -18,7 +19,7 @@ from rdmalab.export.replay.calls import (
     judged,
     parts,
 )
-from rdmalab.export.replay.names import Names, Writing
+from rdmalab.export.replay.names import Names, Writing, variable
 from rdmalab.session.session import Session
 
 _COMMENTS = ("#", "/*", "* ")
@@ -81,20 +82,51 @@ def _goes_on(line: str) -> bool:
 
 W = TypeVar("W", bound=Writing)
 T = TypeVar("T")
+S = TypeVar("S", bound=Names)
 _END = "What is left at the end: completions, the states of the queue pairs, memory."
+
+
+class Verb(NamedTuple, Generic[S, T]):
+    """The writing of a command. begin: before it is carried out; None: nothing is called.
+
+    end: its lines, when its result is known; None: as for most.
+    """
+
+    begin: Callable[[S], T | None]
+    end: Callable[[S, T | None], list[str]] | None = None
+
+
+def filled(s: Names, template: str, usual: Mapping[str, int]) -> str:
+    """A template with the arguments of the command: objects by their variables, and numbers.
+
+    {node} is the context of its objects. usual: values of arguments that were left out.
+    """
+    given = {name: value for name, value in s.call.arguments.items() if value is not None}
+    texts = {
+        name: s.var(value) if isinstance(value, Thing | New) else s.literal(int(value))
+        for name, value in {**usual, **given}.items()
+        if f"{{{name}}}" in template
+    }
+    if "{node}" in template:
+        things = (each for each in given.values() if isinstance(each, Thing | New))
+        texts["node"] = variable(next(things).node)
+    return template.format_map(texts)
 
 
 class Language(Generic[W, T]):
     """The verbs of a language: `VERBS` of its modules.
 
-    scope: the names in the text of a call. unknown: why a command that has no row has no call.
+    scope: the names in the text of a call. checked: the lines of a call and the check of what it
+    returned. unknown: why a command that has no row has no call.
     """
 
     def __init__(
-        self, rooms: Sequence[ModuleType], scope: Callable[[Call, W], Names], unknown: str
-    ) -> None:
+        self, rooms: Sequence[ModuleType], scope: Callable[[Call, W], S],
+        checked: Callable[[S, T | None], list[str]], unknown: str,
+    ) -> None:  # fmt: skip
         self.verbs = {word: verb for room in rooms for word, verb in room.VERBS.items()}
         self.scope = scope
+        self.checked = checked
         self.unknown = unknown
 
     def begin(self, writer: W, call: Call) -> T | None:
@@ -111,7 +143,8 @@ class Language(Generic[W, T]):
     def end(self, writer: W, call: Call, text: T | None) -> list[str]:
         """Its lines, when its result is known; NotExportable as of `begin`."""
         with judged(call):
-            lines: list[str] = self.verbs[call.word].end(self.scope(call, writer), text)
+            end = self.verbs[call.word].end or self.checked
+            lines: list[str] = end(self.scope(call, writer), text)
             return lines
 
 

@@ -1,10 +1,11 @@
-"""Work requests in any language: which no program can post, and the operands of ibv_wr_*."""
+"""Work requests and completions in any language: which no program can post, their operands."""
 
 from collections.abc import Callable, Iterable
 
-from rdmalab.command import Thing
+from rdmalab.command import Noun, Thing
 from rdmalab.export.replay.calls import Bound, NotExportable
 from rdmalab.export.replay.names import Names
+from rdmalab.hca.objects import inc_rkey
 from rdmalab.hca.wr import SGE, RecvWR, SendWR, WildPointer
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import WORK, SendFlags
@@ -61,6 +62,13 @@ def peer_of(s: Names, node: str) -> str:
 Operands = Callable[[Names, str], list[str]]
 
 
+def _started(s: Names, _node: str) -> list[str]:
+    """NotExportable by another thread than the first: a program has one."""
+    if s.argument("thread") not in (None, 1):
+        raise NotExportable("wr_start by another thread")
+    return []
+
+
 def _target(s: Names, node: str, target: Bound) -> list[str]:
     return [s.rkey(node, target.rkey), s.addr(peer_of(s, node), target.remote_addr)]
 
@@ -90,7 +98,14 @@ def _segmented(s: Names, node: str) -> list[str]:
     return [s.memory(node, header.hdr_addr), str(header.hdr_sz), str(header.mss)]
 
 
+def _inline(s: Names, node: str) -> list[str]:
+    buf = s.argument("buf")
+    return [s.memory(node, buf.addr), s.literal(buf.length)]
+
+
 OPERANDS: dict[str, Operands] = {
+    "wr_start": _started,
+    "wr_abort": lambda _s, _node: [],
     "wr_send": lambda _s, _node: [],
     "wr_send_imm": lambda s, _node: [s.immediate(s.argument("imm_data"))],
     "wr_send_inv": _invalidated,
@@ -101,14 +116,10 @@ OPERANDS: dict[str, Operands] = {
     "wr_atomic_cmp_swp": _atomic("compare", "swap"),
     "wr_atomic_fetch_add": _atomic("add"),
     "wr_send_tso": _segmented,
+    "wr_set_inline_data": _inline,
+    "wr_set_xrc_srqn": lambda s, node: [s.srqn(node, s.argument("remote_srqn"))],
 }
 """By the verb."""
-
-
-def judge_start(s: Names) -> None:
-    """NotExportable for wr_start by another thread than the first: a program has one."""
-    if s.argument("thread") not in (None, 1):
-        raise NotExportable("wr_start by another thread")
 
 
 def next_fields(s: Names, ex: str, flags: Callable[[int], str]) -> list[str]:
@@ -128,3 +139,27 @@ def listed(s: Names, things: str, count: str) -> tuple[list[Bound], int]:
     if most is not None and most > len(found):
         raise NotExportable(f"{count} is more than {things}_list has: C would read beyond its end")
     return found, len(found) if most is None else most
+
+
+# --------------------------------------------------------------------------- completions
+_UNCOMPARED = ("completion_ts", "completion_wallclock_ns", "vendor_err")
+
+
+def is_comparable(found: Bound) -> bool:
+    """Whether a field that `wc_read` read has the same value on every lab."""
+    return not found.undefined and found.field not in _UNCOMPARED
+
+
+def pair_of(s: Names, node: str, cqe: Bound) -> str:
+    """The variable of the queue pair of a completion; empty: it has none, or is no more."""
+    thing = Thing(Noun.QP, node, cqe.qp_num)
+    is_named = thing in s.call.session.names.name_of
+    return s.var(thing) if is_named and cqe.qp_num in s.world.nodes[node].qps.items else ""
+
+
+def next_window_key(s: Names, node: str, wr: Bound) -> int:
+    """The key that a bind gives its window, the next one if none is named; 0: no such window."""
+    if wr.mw_rkey is not None:
+        return int(wr.mw_rkey)
+    window = s.world.nodes[node].mws.items.get(wr.mw)
+    return inc_rkey(window.rkey) if window else 0
