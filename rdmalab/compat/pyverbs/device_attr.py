@@ -5,7 +5,15 @@ from typing import Any
 
 from rdmalab.compat.pyverbs.addr import text_of
 from rdmalab.compat.pyverbs.c_types import INT, U8, U16, U32, U64, UINT32, converted, enum
-from rdmalab.compat.pyverbs.struct import PORT_LINE, Number, ObjectField, Struct, members, table
+from rdmalab.compat.pyverbs.struct import (
+    PORT_LINE,
+    Number,
+    ObjectField,
+    Struct,
+    members,
+    numbers,
+    table,
+)
 from rdmalab.compat.pyverbs.utils import be64toh
 from rdmalab.hca.device import Hca
 from rdmalab.hca.port import guid
@@ -163,44 +171,21 @@ class DeviceAttr(Struct):
     """`ibv_device_attr`."""
 
     __slots__ = ("_fw_version",)
-    node_guid = Number(U64, fixed=True)
-    sys_image_guid = Number(U64, fixed=True)
-    max_mr_size = Number(U64, fixed=True)
-    page_size_cap = Number(U64, fixed=True)
-    vendor_id = Number(U32, fixed=True)
-    vendor_part_id = Number(U32, fixed=True)
-    hw_ver = Number(U32, fixed=True)
-    max_qp = Number(INT, fixed=True)
-    max_qp_wr = Number(INT, fixed=True)
+    node_guid, sys_image_guid, max_mr_size, page_size_cap = numbers(U64, 4, fixed=True)
+    vendor_id, vendor_part_id, hw_ver = numbers(U32, 3, fixed=True)
+    max_qp, max_qp_wr = numbers(INT, 2, fixed=True)
     device_cap_flags = Number(U32, fixed=True)
-    max_sge = Number(INT, fixed=True)
-    max_sge_rd = Number(INT, fixed=True)
-    max_cq = Number(INT, fixed=True)
-    max_cqe = Number(INT, fixed=True)
-    max_mr = Number(INT, fixed=True)
-    max_pd = Number(INT, fixed=True)
-    max_qp_rd_atom = Number(INT, fixed=True)
-    max_ee_rd_atom = Number(INT, fixed=True)
-    max_res_rd_atom = Number(INT, fixed=True)
-    max_qp_init_rd_atom = Number(INT, fixed=True)
-    max_ee_init_rd_atom = Number(INT, fixed=True)
+    (
+        max_sge, max_sge_rd, max_cq, max_cqe, max_mr, max_pd, max_qp_rd_atom, max_ee_rd_atom,
+        max_res_rd_atom, max_qp_init_rd_atom, max_ee_init_rd_atom,
+    ) = numbers(INT, 11, fixed=True)  # fmt: skip
     atomic_caps = Number(enum("ibv_atomic_cap"), fixed=True)
-    max_ee = Number(INT, fixed=True)
-    max_rdd = Number(INT, fixed=True)
-    max_mw = Number(INT, fixed=True)
-    max_raw_ipv6_qps = Number(INT, fixed=True)
-    max_raw_ethy_qp = Number(INT, fixed=True)
-    max_mcast_grp = Number(INT, fixed=True)
-    max_mcast_qp_attach = Number(INT, fixed=True)
-    max_ah = Number(INT, fixed=True)
-    max_fmr = Number(INT, fixed=True)
-    max_map_per_fmr = Number(INT, fixed=True)
-    max_srq = Number(INT, fixed=True)
-    max_srq_wr = Number(INT, fixed=True)
-    max_srq_sge = Number(INT, fixed=True)
+    (
+        max_ee, max_rdd, max_mw, max_raw_ipv6_qps, max_raw_ethy_qp, max_mcast_grp,
+        max_mcast_qp_attach, max_ah, max_fmr, max_map_per_fmr, max_srq, max_srq_wr, max_srq_sge,
+    ) = numbers(INT, 13, fixed=True)  # fmt: skip
     max_pkeys = Number(U16, fixed=True)
-    local_ca_ack_delay = Number(U8, fixed=True)
-    phys_port_cnt = Number(U8, fixed=True)
+    local_ca_ack_delay, phys_port_cnt = numbers(U8, 2, fixed=True)
 
     @property
     def fw_version(self) -> str:
@@ -270,9 +255,7 @@ class ODPCaps(_Absent):
 
     __slots__ = ()
     general_caps = Number(U64, fixed=True)
-    rc_odp_caps = Number(U32, fixed=True)
-    uc_odp_caps = Number(U32, fixed=True)
-    ud_odp_caps = Number(U32, fixed=True)
+    rc_odp_caps, uc_odp_caps, ud_odp_caps = numbers(U32, 3, fixed=True)
     xrc_odp_caps = ObjectField[int]()
 
     def __str__(self) -> str:
@@ -291,25 +274,21 @@ class PCIAtomicCaps(_Absent):
     """Of atomics on the bus."""
 
     __slots__ = ()
-    fetch_add = Number(U16, fixed=True)
-    swap = Number(U16, fixed=True)
-    compare_swap = Number(U16, fixed=True)
+    fetch_add, swap, compare_swap = numbers(U16, 3, fixed=True)
 
 
 class TSOCaps(_Absent):
     """Of TCP segmentation."""
 
     __slots__ = ()
-    max_tso = Number(U32, fixed=True)
-    supported_qpts = Number(U32, fixed=True)
+    max_tso, supported_qpts = numbers(U32, 2, fixed=True)
 
 
 class RSSCaps(_Absent):
     """Of receive side scaling."""
 
     __slots__ = ()
-    supported_qpts = Number(U32, fixed=True)
-    max_rwq_indirection_tables = Number(U32, fixed=True)
+    supported_qpts, max_rwq_indirection_tables = numbers(U32, 2, fixed=True)
     rx_hash_fields_mask = Number(U64, fixed=True)
     rx_hash_function = Number(U8, fixed=True)
     max_rwq_indirection_table_size = Number(U32, fixed=True)
@@ -319,28 +298,21 @@ class PacketPacingCaps(_Absent):
     """Of rate limits."""
 
     __slots__ = ()
-    qp_rate_limit_min = Number(U32, fixed=True)
-    qp_rate_limit_max = Number(U32, fixed=True)
-    supported_qpts = Number(U32, fixed=True)
+    qp_rate_limit_min, qp_rate_limit_max, supported_qpts = numbers(U32, 3, fixed=True)
 
 
 class TMCaps(_Absent):
     """Of tag matching."""
 
     __slots__ = ()
-    max_rndv_hdr_size = Number(U32, fixed=True)
-    max_num_tags = Number(U32, fixed=True)
-    flags = Number(U32, fixed=True)
-    max_ops = Number(U32, fixed=True)
-    max_sge = Number(U32, fixed=True)
+    max_rndv_hdr_size, max_num_tags, flags, max_ops, max_sge = numbers(U32, 5, fixed=True)
 
 
 class CQModerationCaps(_Absent):
     """Of CQ moderation."""
 
     __slots__ = ()
-    max_cq_count = Number(U16, fixed=True)
-    max_cq_period = Number(U16, fixed=True)
+    max_cq_count, max_cq_period = numbers(U16, 2, fixed=True)
 
 
 class DeviceAttrEx(Struct):
@@ -348,11 +320,8 @@ class DeviceAttrEx(Struct):
 
     __slots__ = ("_max_tso", "_plain")
     comp_mask = Number(U32)
-    completion_timestamp_mask = Number(U64, fixed=True)
-    hca_core_clock = Number(U64, fixed=True)
-    device_cap_flags_ex = Number(U64, fixed=True)
-    max_wq_type_rq = Number(U32, fixed=True)
-    raw_packet_caps = Number(U32, fixed=True)
+    completion_timestamp_mask, hca_core_clock, device_cap_flags_ex = numbers(U64, 3, fixed=True)
+    max_wq_type_rq, raw_packet_caps = numbers(U32, 2, fixed=True)
     max_dm_size = Number(U64, fixed=True)
     phys_port_cnt_ex = Number(U32, fixed=True)
 
@@ -380,22 +349,8 @@ class DeviceAttrEx(Struct):
         caps.fill({"max_tso": most, "supported_qpts": segmenting})
         return caps
 
-    @property
-    def pci_atomic_caps(self) -> PCIAtomicCaps:
-        return PCIAtomicCaps()
-
-    @property
-    def rss_caps(self) -> RSSCaps:
-        return RSSCaps()
-
-    @property
-    def packet_pacing_caps(self) -> PacketPacingCaps:
-        return PacketPacingCaps()
-
-    @property
-    def tm_caps(self) -> TMCaps:
-        return TMCaps()
-
-    @property
-    def cq_mod_caps(self) -> CQModerationCaps:
-        return CQModerationCaps()
+    pci_atomic_caps = property(lambda _self: PCIAtomicCaps())
+    rss_caps = property(lambda _self: RSSCaps())
+    packet_pacing_caps = property(lambda _self: PacketPacingCaps())
+    tm_caps = property(lambda _self: TMCaps())
+    cq_mod_caps = property(lambda _self: CQModerationCaps())

@@ -11,7 +11,15 @@ from rdmalab.compat.pyverbs.cq import CQ, CQEX
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsUserError
 from rdmalab.compat.pyverbs.srq import SRQ
-from rdmalab.compat.pyverbs.struct import NARROW, Number, ObjectField, Struct, expect, table
+from rdmalab.compat.pyverbs.struct import (
+    NARROW,
+    Number,
+    ObjectField,
+    Struct,
+    expect,
+    numbers,
+    table,
+)
 from rdmalab.compat.pyverbs.unsupported import Absent
 from rdmalab.compat.pyverbs.utils import (
     access_flags_to_str,
@@ -40,11 +48,7 @@ class Capped(Struct):
     """A struct with the sizes of the queues as attributes."""
 
     __slots__ = ()
-    max_send_wr = Number(U32)
-    max_recv_wr = Number(U32)
-    max_send_sge = Number(U32)
-    max_recv_sge = Number(U32)
-    max_inline_data = Number(U32)
+    max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline_data = numbers(U32, 5)
 
 
 class QPCap(Capped):

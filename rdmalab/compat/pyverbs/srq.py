@@ -12,7 +12,7 @@ from rdmalab.compat.pyverbs.cq import CQ, CQEX
 from rdmalab.compat.pyverbs.device import Context
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError
-from rdmalab.compat.pyverbs.struct import Number, ObjectField, Struct, expect
+from rdmalab.compat.pyverbs.struct import Number, ObjectField, Struct, expect, numbers
 from rdmalab.compat.pyverbs.wr import SGE, RecvWR, post
 from rdmalab.compat.pyverbs.xrcd import XRCD
 from rdmalab.hca.qp import SharedReceiveQueue
@@ -26,9 +26,7 @@ class SrqAttr(Struct):
     """`ibv_srq_attr`; srq_limit: with fewer receives, IBV_EVENT_SRQ_LIMIT_REACHED is raised."""
 
     __slots__ = ()
-    max_wr = Number(U32)
-    max_sge = Number(U32)
-    srq_limit = Number(U32)
+    max_wr, max_sge, srq_limit = numbers(U32, 3)
 
     def __init__(self, max_wr: int = 100, max_sge: int = 1, srq_limit: int = 0) -> None:
         self._set(locals())
@@ -38,9 +36,7 @@ class _InitAttr(Struct):
     """Read-only fields that the attributes of both ways of creation share."""
 
     __slots__ = ()
-    max_wr = Number(U32, fixed=True)
-    max_sge = Number(U32, fixed=True)
-    srq_limit = Number(U32, fixed=True)
+    max_wr, max_sge, srq_limit = numbers(U32, 3, fixed=True)
 
 
 class SrqInitAttr(_InitAttr):

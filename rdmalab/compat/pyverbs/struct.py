@@ -53,6 +53,11 @@ class Number(Field):
         struct.c[self.name] = number if self.width.least else number & self.kept
 
 
+def numbers(width: Width, count: int, *, fixed: bool = False) -> list[Number]:
+    """Fields of one C type for so many names; none of them is in the table."""
+    return [Number(width, fixed=fixed) for _ in range(count)]
+
+
 def not_so(struct: object, name: str, what: str) -> AttributeError:
     """The error for an attribute that is not readable, or not writable."""
     kind = f"{type(struct).__module__}.{type(struct).__name__}"
