@@ -25,8 +25,9 @@ from rdmalab.compat.c.wire import (
     Ask,
     Word,
     head_of,
+    pack_cqe,
 )
-from rdmalab.compat.c.words import HANDLERS, NOTHING, Answer, Call, completion
+from rdmalab.compat.c.words import HANDLERS, NOTHING, Answer, Call
 
 _POLL, _RECEIVE, _SEND = NUMBERS["poll_cq"], NUMBERS["post_recv"], NUMBERS["post_send"]
 _PIECE = ("addr", "length", "lkey")
@@ -198,7 +199,7 @@ class Polls:
         found = self.calls.perform("poll_cq", cq=queue, num_entries=poll.ask["num_entries"])
         for cqe in found:
             self.trouble.polled(poll.program, poll.node, cqe)
-        return b"".join(map(completion, found))
+        return b"".join(map(pack_cqe, found))
 
     def _answer_empty(self, poll: Poll) -> None:
         self.sockets.reply(poll.connection, 0 if poll.is_plain else errno.ENOENT)

@@ -9,10 +9,9 @@ from rdmalab.command import Noun, Ref
 from rdmalab.compat.c import memory
 from rdmalab.compat.c.calls import CALL_NS, Calls, bad_handle
 from rdmalab.compat.c.program import DESTROYS_ID, Handle, Program
-from rdmalab.compat.c.wire import Ask, pack_cqe
+from rdmalab.compat.c.wire import Ask
 from rdmalab.hca.memory import NOT_MAPPED, PAGE, READ_ONLY
 from rdmalab.hca.port import guid
-from rdmalab.hca.wr import Cqe
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import ATTRIBUTES
 from rdmalab.world.relations import DESTROYERS
@@ -39,6 +38,10 @@ class Call:
     def given(self, **nouns: Noun) -> dict[str, Ref]:
         """The names of those objects whose handles, in the fields of these names, are not 0."""
         return {name: self.ref(noun, name) for name, noun in nouns.items() if self.ask[name]}
+
+    def values(self, *names: str) -> Ask:
+        """These fields by name."""
+        return {name: self.ask[name] for name in names}
 
     def perform(self, command: str, **arguments: object) -> Any:
         """One command of the lab, as `Calls.perform`."""
@@ -89,18 +92,14 @@ def _query_port(call: Call) -> Answer:
 
 @word
 def _query_gid(call: Call) -> Answer:
-    call.perform(
-        "query_gid", device=Ref(call.node), port_num=call.ask["port_num"], index=call.ask["index"]
-    )
+    call.perform("query_gid", device=Ref(call.node), **call.values("port_num", "index"))
     gids = call.calls.world.nodes[call.node].gids
     return {"gid": gids[call.ask["index"]] if call.ask["index"] < len(gids) else 0}
 
 
 @word
 def _query_pkey(call: Call) -> Answer:
-    found = call.perform(
-        "query_pkey", device=Ref(call.node), port_num=call.ask["port_num"], index=call.ask["index"]
-    )
+    found = call.perform("query_pkey", device=Ref(call.node), **call.values("port_num", "index"))
     return {"pkey": int(found["pkey"], 16)}
 
 
@@ -129,25 +128,33 @@ HANDLERS["pass"] = _let_pass
 
 
 # --------------------------------------------------------------------------- objects
-def _destroyer(name: str, noun: Noun) -> None:
+def _destroyer(noun: Noun) -> Handler:
+    return lambda call: call.calls.unmake(call.program, noun, call.node, call.ask["handle"])
+
+
+def _maker(verb: str, noun: Noun) -> Handler:
+    """The handler of a verb without arguments, which makes an object."""
+    return lambda call: {"handle": call.make(verb, noun).number}
+
+
+def _plain(verb: str, noun: Noun, field: str, *names: str) -> Handler:
+    """The handler of a verb about the object whose handle is in a field. names: other fields."""
+
     def handler(call: Call) -> None:
-        call.calls.unmake(call.program, noun, call.node, call.ask["handle"])
+        call.perform(verb, **{noun: call.ref(noun, field)}, **call.values(*names))
 
-    HANDLERS[name] = handler
-
-
-for _noun, _name in DESTROYERS.items():
-    _destroyer(_name, _noun)
+    return handler
 
 
-@word
-def _alloc_pd(call: Call) -> Answer:
-    return {"handle": call.make("alloc_pd", Noun.PD).number}
-
-
-@word
-def _alloc_td(call: Call) -> Answer:
-    return {"handle": call.make("alloc_td", Noun.TD).number}
+HANDLERS |= {
+    **{verb: _destroyer(noun) for noun, verb in DESTROYERS.items()},
+    "alloc_pd": _maker("alloc_pd", Noun.PD),
+    "alloc_td": _maker("alloc_td", Noun.TD),
+    "ack_cq_events": _plain("ack_cq_events", Noun.CQ, "handle", "nevents"),
+    "end_poll": _plain("end_poll", Noun.CQ, "handle"),
+    "attach_mcast": _plain("attach_mcast", Noun.QP, "qp", "gid"),
+    "detach_mcast": _plain("detach_mcast", Noun.QP, "qp", "gid"),
+}
 
 
 @word
@@ -157,27 +164,26 @@ def _alloc_parent_domain(call: Call) -> Answer:
     return {"handle": made.number}
 
 
-def _place(calls: Calls, program: Program, node: str, ask: Fields) -> int:
+def _place(call: Call) -> int:
     """Address of a registration's memory in the node: what the process has not mapped, nowhere."""
-    writable = bool(ask["access"] & Access.LOCAL_WRITE)
-    addr: int = ask["addr"]
-    length: int = ask["length"]
-    if not length or not memory.is_mapped(program.pid, addr, length, writable=False):
+    writable = bool(call.ask["access"] & Access.LOCAL_WRITE)
+    addr: int = call.ask["addr"]
+    length: int = call.ask["length"]
+    if not length or not memory.is_mapped(call.program.pid, addr, length, writable=False):
         return NOT_MAPPED + addr % PAGE
-    if writable and not memory.is_mapped(program.pid, addr, length, writable=True):
+    if writable and not memory.is_mapped(call.program.pid, addr, length, writable=True):
         return READ_ONLY + addr % PAGE
-    return calls.memory.map(program, node, addr, length)
+    return call.calls.memory.map(call.program, call.node, addr, length)
 
 
 @word
 def _reg_mr(call: Call) -> Answer:
-    place = _place(call.calls, call.program, call.node, call.ask)
+    place = _place(call)
     at = {} if call.ask["iova"] == place else {"hca_va": call.ask["iova"]}
     verb = "reg_mr_iova" if at else "reg_mr"
     pd = call.ref(Noun.PD, "pd")
-    mr = call.make(verb, Noun.MR, pd=pd, length=call.ask["length"], access=call.ask["access"],
-        addr=place, **at,
-    )  # fmt: skip
+    given = call.values("length", "access")
+    mr = call.make(verb, Noun.MR, pd=pd, addr=place, **given, **at)
     call.program.regions[call.node, Noun.MR, mr.number] = (call.ask["addr"], call.ask["length"])
     call.program.memory.add(call.ask["addr"], call.ask["length"])
     return {"handle": mr.number, "lkey": mr.lkey, "rkey": mr.rkey}
@@ -190,10 +196,7 @@ def _rereg_mr(call: Call) -> Answer:
     if call.ask["access"] or call.ask["flags"] & 4:  # IBV_REREG_MR_CHANGE_ACCESS
         given["access"] = call.ask["access"]
     if moves := call.ask["flags"] & 1:  # IBV_REREG_MR_CHANGE_TRANSLATION
-        given |= {
-            "addr": _place(call.calls, call.program, call.node, call.ask),
-            "length": call.ask["length"],
-        }
+        given |= {"addr": _place(call), "length": call.ask["length"]}
     ref = call.ref(Noun.MR)
     call.perform("rereg_mr", mr=ref, flags=call.ask["flags"], **given)
     if moves and handle in call.program.regions:
@@ -249,11 +252,6 @@ def _resize_cq(call: Call) -> Answer:
     return {"cqe": call.calls.find(ref).capacity}
 
 
-def completion(cqe: Cqe) -> bytes:
-    """A completion as it travels."""
-    return pack_cqe(cqe)
-
-
 @word
 def _req_notify_cq(call: Call) -> None:
     ref = call.ref(Noun.CQ)
@@ -264,12 +262,6 @@ def _req_notify_cq(call: Call) -> None:
 def _get_cq_event(call: Call) -> Answer:
     channel = call.ref(Noun.CHANNEL)
     return {"cq": call.perform("get_cq_event", channel=channel).cq.number}
-
-
-@word
-def _ack_cq_events(call: Call) -> None:
-    ref = call.ref(Noun.CQ)
-    call.perform("ack_cq_events", cq=ref, nevents=call.ask["nevents"])
 
 
 @word
@@ -303,38 +295,27 @@ def _sleep(call: Call) -> None:
         call.program.blocks[call.calls.caller.thread] = (*blocks, call.calls.caller)
 
 
-@word
-def _start_poll(call: Call) -> Answer:
-    return _read_state(call.calls, call.node, call.ask["handle"], "start_poll")
+def _reader(verb: str) -> Handler:
+    """The handler of a poll that stands at one completion afterwards."""
+
+    def handler(call: Call) -> Answer:
+        ref = call.ref(Noun.CQ)
+        call.perform(verb, cq=ref)
+        queue = call.calls.find(ref)
+        cqe = queue.cqes[queue.reading - 1]
+        return {"wc": cqe, "completion_ts": cqe.at_ns}
+
+    return handler
 
 
-@word
-def _next_poll(call: Call) -> Answer:
-    return _read_state(call.calls, call.node, call.ask["handle"], "next_poll")
-
-
-def _read_state(calls: Calls, node: str, number: int, verb: str) -> Answer:
-    ref = calls.ref(node, Noun.CQ, number)
-    calls.perform(verb, cq=ref)
-    queue = calls.find(ref)
-    cqe = queue.cqes[queue.reading - 1]
-    return {"wc": cqe, "completion_ts": cqe.at_ns}
-
-
-@word
-def _end_poll(call: Call) -> None:
-    call.perform("end_poll", cq=call.ref(Noun.CQ))
+HANDLERS |= {verb: _reader(verb) for verb in ("start_poll", "next_poll")}
 
 
 # --------------------------------------------------------------------------- queue pairs
 @word
 def _create_qp(call: Call) -> Answer:
     init: Ask = dict(call.given(send_cq=Noun.CQ, recv_cq=Noun.CQ, srq=Noun.SRQ, xrcd=Noun.XRCD))
-    init |= {
-        "qp_type": call.ask["qp_type"],
-        "sq_sig_all": call.ask["sq_sig_all"],
-        "cap": call.ask["cap"],
-    }
+    init |= call.values("qp_type", "sq_sig_all", "cap")
     pd = call.given(pd=Noun.PD)
     if call.ask["max_tso_header"]:
         init["max_tso_header"] = call.ask["max_tso_header"]
@@ -350,12 +331,10 @@ def _create_qp(call: Call) -> Answer:
 
 @word
 def _open_qp(call: Call) -> Answer:
-    attr = {name: call.ask[name] for name in ("qp_num", "qp_type")}
-    attr["xrcd"] = call.ref(Noun.XRCD, "xrcd")
+    attr = {**call.values("qp_num", "qp_type"), "xrcd": call.ref(Noun.XRCD, "xrcd")}
     call.make("open_qp", Noun.QP, attr=attr)
-    return {
-        "handle": next(reversed(call.program.own))[2]
-    }  # not the number: another process has that handle
+    # not the number: another process has that handle
+    return {"handle": next(reversed(call.program.own))[2]}
 
 
 @word
@@ -365,8 +344,7 @@ def _modify_qp(call: Call) -> None:
     for path in ("ah_attr", "alt_ah_attr"):
         if path in given:
             given[path] = address(given[path])
-    call.perform("modify_qp", qp=call.ref(Noun.QP), attr=given,
-                  attr_mask=mask)  # fmt: skip
+    call.perform("modify_qp", qp=call.ref(Noun.QP), attr=given, attr_mask=mask)
 
 
 def address(attr: Fields) -> Ask:
@@ -428,7 +406,7 @@ _RULE_FIELDS = ("dst_mac", "src_mac", "ether_type", "src_ip", "dst_ip", "protoco
 
 @word
 def _create_flow(call: Call) -> Answer:
-    attr = {name: call.ask[name] for name in ("type", "priority", "port", "flags")}
+    attr = call.values("type", "priority", "port", "flags")
     spec = {name: call.ask[name] for bit, name in enumerate(_RULE_FIELDS)
             if call.ask["given"] >> bit & 1}  # fmt: skip
     qp = call.ref(Noun.QP, "qp")
@@ -440,13 +418,3 @@ def _create_ah(call: Call) -> Answer:
     pd = call.ref(Noun.PD, "pd")
     made = call.make("create_ah", Noun.AH, pd=pd, attr=address(call.ask["attr"]))
     return {"handle": made.number}
-
-
-@word
-def _attach_mcast(call: Call) -> None:
-    call.perform("attach_mcast", qp=call.ref(Noun.QP, "qp"), gid=call.ask["gid"])
-
-
-@word
-def _detach_mcast(call: Call) -> None:
-    call.perform("detach_mcast", qp=call.ref(Noun.QP, "qp"), gid=call.ask["gid"])
