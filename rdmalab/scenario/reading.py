@@ -8,11 +8,11 @@ from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.files import read
 from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.source import Source
+from rdmalab.session.branch import Branch, TimePoint, lineage
 
 if TYPE_CHECKING:
     from rdmalab.scenario.result import StepResult
     from rdmalab.scenario.runner import Runner
-    from rdmalab.session.branch import Branch
     from rdmalab.session.history import History
     from rdmalab.session.lines import Reply
 
@@ -160,14 +160,10 @@ def _reached(runner: "Runner") -> int:
     return stop if stop is not None and is_before else reached  # it is read before it runs
 
 
-def _events_of(history: "History", branch: "Branch", event: int) -> dict[str, int]:
+def _events_of(history: "History", branch: Branch, event: int) -> dict[str, int]:
     """The last event up to this one on each branch that is the past of it, and on itself."""
-    until = {branch.name: event}
-    while branch.parent:
-        event = min(event, branch.forked.event)
-        branch = history.branches[branch.parent]
-        until[branch.name] = event
-    return until
+    past = lineage(history.branches, branch, TimePoint(event, 0))
+    return {each.name: last.event for each, last in past}
 
 
 def unanswered(steps: Iterable[PlannedStep]) -> Iterator[tuple[PlannedStep, str, str]]:

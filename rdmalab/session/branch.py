@@ -1,6 +1,7 @@
 """A branch of time: its journal and its snapshots."""
 
 from bisect import bisect_left
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
@@ -18,7 +19,7 @@ class TimePoint(NamedTuple):
     at_ns: int
 
 
-BEGINNING = TimePoint(-1, 0)
+BEGINNING, UNENDED = TimePoint(-1, 0), TimePoint(1 << 63, 0)
 
 
 @dataclass(slots=True)
@@ -77,6 +78,20 @@ class Branch:
         """Moments from which the time up to an event can be replayed, oldest first."""
         kept = [snapshot.place for snapshot in self.snapshots]
         return [place for place in kept if place.event <= event]
+
+
+def lineage(
+    branches: Mapping[str, Branch], branch: Branch, end: TimePoint = UNENDED
+) -> Iterator[tuple[Branch, TimePoint]]:
+    """The branch and those from which it came, each with the last moment that is its own as well.
+
+    end: the last moment of the branch itself.
+    """
+    yield branch, end
+    while branch.parent:
+        end = min(end, branch.forked)
+        branch = branches[branch.parent]
+        yield branch, end
 
 
 # --------------------------------------------------------------------------- a long past

@@ -1,6 +1,7 @@
 """Checkpoints as moments of the branch on which a question is asked."""
 
 from rdmalab.command import NotUnderstood
+from rdmalab.session.branch import lineage
 from rdmalab.session.session import Session
 
 BEGINNING = "start"
@@ -15,9 +16,7 @@ def event_of_mark(session: Session, mark: str) -> int:
     if name not in session.checkpoints:
         if name == BEGINNING:
             return session.history.start.event
-        known = " ".join(f"@{other}" for other in session.checkpoints)
-        hint = f"there is: {known}" if known else "checkpoint NAME makes one"
-        raise NotUnderstood(f"no checkpoint is called {name or mark}", hint=hint)
+        raise no_checkpoint(session, name or mark)
     branch, place = session.checkpoints[name]
     if place.event > _common_event(session, branch):
         hint = f"checkpoint {name} names this moment"
@@ -25,17 +24,16 @@ def event_of_mark(session: Session, mark: str) -> int:
     return place.event
 
 
-def _common_event(session: Session, branch: str) -> float:
+def no_checkpoint(session: Session, name: str, argument: str = "") -> NotUnderstood:
+    """The error for a name that no checkpoint has. argument: the key that it was given for."""
+    known = " ".join(f"@{other}" for other in session.checkpoints)
+    hint = f"there is: {known}" if known else "checkpoint NAME makes one"
+    return NotUnderstood(f"no checkpoint is called {name}", hint=hint, argument=argument)
+
+
+def _common_event(session: Session, branch: str) -> int:
     """The last event that the current branch shares with this one."""
-    branches, here = session.history.branches, session.history.branch
-    line: dict[str, float] = {}
-    event = float("inf")
-    while here.name not in line:
-        line[here.name] = event
-        if not here.parent:
-            break
-        event, here = min(event, here.forked.event), branches[here.parent]
-    other, event = branches[branch], float("inf")
-    while other.name not in line:
-        event, other = min(event, other.forked.event), branches[other.parent]
-    return min(event, line[other.name])
+    branches = session.history.branches
+    ours = {each.name: last for each, last in lineage(branches, session.history.branch)}
+    theirs = lineage(branches, branches[branch])
+    return next(min(last, ours[each.name]).event for each, last in theirs if each.name in ours)

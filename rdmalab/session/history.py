@@ -17,6 +17,7 @@ from rdmalab.session.branch import (
     TimePoint,
     both_ends,
     bound_telling,
+    lineage,
     thin_out,
 )
 from rdmalab.session.interruption import stoppable
@@ -261,20 +262,13 @@ class History:
 
     def _shared(self, branch: Branch) -> int:
         """The records that this branch shares with its ancestors."""
-        shared = self.world.trace.latest + 1
-        while branch.parent:
-            shared = min(shared, branch.shared)
-            branch = self.branches[branch.parent]
-        return shared
+        forks = [each.shared for each, _ in lineage(self.branches, branch) if each.parent]
+        return min([self.world.trace.latest + 1, *forks])
 
     def is_event_of(self, branch: str, event: int) -> bool:
         """Whether an event of this branch happened on that one, or before both parted."""
-        here = self.branch
-        while here.name != branch:
-            if not here.parent or event > here.forked.event:
-                return False
-            here = self.branches[here.parent]
-        return True
+        past = lineage(self.branches, self.branch)
+        return any(each.name == branch and event <= last.event for each, last in past)
 
     def replay_to(self, place: TimePoint) -> None:
         """Replay the journal from here to a later moment of the branch."""

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from rdmalab.command import Expression, Moment, NotUnderstood
 from rdmalab.session.branch import TimePoint
 from rdmalab.session.breakpoints import answer
+from rdmalab.session.checkpoints import no_checkpoint
 from rdmalab.session.run_control import SLICE, Idle, RunControl
 from rdmalab.session.session import Session
 from rdmalab.spec.records import RARE, Kind, Record, event_of, kind_of
@@ -240,9 +241,7 @@ def _to_checkpoint(session: Session, name: str, argument: str) -> RunControl:
     if name in session.history.branches and name not in session.checkpoints:
         return Jump(session, _place_of(session, name, argument))
     if name not in session.checkpoints:
-        known = " ".join(f"@{mark}" for mark in session.checkpoints)
-        hint = f"there is: {known}" if known else "checkpoint NAME makes one"
-        raise NotUnderstood(f"no checkpoint is called {name}", hint=hint, argument=argument)
+        raise no_checkpoint(session, name, argument)
     branch, place = session.checkpoints[name]
     session.history.switch(session.history.branches[branch])
     return Jump(session, place)

@@ -9,7 +9,7 @@ from enum import IntEnum, auto
 from itertools import pairwise
 from typing import Annotated
 
-from rdmalab.session.branch import Branch, TimePoint
+from rdmalab.session.branch import Branch, TimePoint, lineage
 from rdmalab.session.history import History
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
@@ -121,7 +121,8 @@ def _asked(history: History, end: int, cells: int) -> list[int]:
 
 def mark_rows(history: History, checkpoints: Checkpoints) -> list[MarkRow]:
     """Checkpoints of this branch and of the past that it shares with others, and where it forks."""
-    limits = dict(_line(history))
+    past = lineage(history.branches, history.branch, history.end)
+    limits = {branch.name: last for branch, last in past}
     rows = [
         MarkRow(place.event, place.at_ns, Mark.CHECKPOINT, name, branch)
         for name, (branch, place) in checkpoints.items()
@@ -149,17 +150,6 @@ _TROUBLES = {
     Kind.PACKET_DROPPED: Meaning.REFUSED,
     Kind.PACKET_LOST: Meaning.LOST,
 }
-
-
-def _line(history: History) -> list[tuple[str, TimePoint]]:
-    """The branches on the way to the first, each with the last moment that is ours as well."""
-    branch, limit = history.branch, history.end
-    found = [(branch.name, limit)]
-    while branch.parent:
-        limit = min(limit, branch.forked)
-        branch = history.branches[branch.parent]
-        found.append((branch.name, limit))
-    return found
 
 
 def _fork(history: History, branch: Branch) -> MarkRow | None:
