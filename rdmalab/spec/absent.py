@@ -19,10 +19,16 @@ from rdmalab.spec.srq import SrqType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCOpcode, WROpcode
 
+
+def _refused(function: str) -> str:
+    """The reason why the library of the lab refuses a function."""
+    return REFUSED[f"ibv_{function}"].reason
+
+
 _SM = "InfiniBand only, by a subnet manager: there is none, the ports keep their LIDs"
 _RD = "reliable datagram, which no device has ever implemented"
-_TM = "tag matching is not emulated"
-_RSS = "receive side scaling is not emulated"
+_TM = _refused("post_srq_ops")
+_RSS = _refused("create_wq")
 _VENDOR = "reserved for a vendor, without a defined meaning"
 
 _S, _E, _W = WCStatus, AsyncEvent, WCOpcode
@@ -76,8 +82,8 @@ REASONS: dict[type[Enum], dict[Any, str]] = {
     SrqType: {SrqType.TM: _TM},
     InitMask: {InitMask.IND_TABLE: _RSS, InitMask.RX_HASH: _RSS},
     WcEx: {
-        WcEx.CVLAN: "no packet of the lab has a VLAN tag that is taken off",
-        WcEx.FLOW_TAG: "no flow rule tags its packets",
+        WcEx.CVLAN: _refused("wc_read_cvlan"),
+        WcEx.FLOW_TAG: _refused("wc_read_flow_tag"),
         WcEx.TM_INFO: _TM,
     },
     LinkLayer: {LinkLayer.UNSPECIFIED: "every port of the lab supports it"},
@@ -87,10 +93,10 @@ VERBS: dict[str, str] = {
     "create_wq": "work queue objects serve receive side scaling, which is not emulated",
     "create_rwq_ind_table": _RSS,
     "alloc_dm": "there is no memory on the device",
-    "reg_dmabuf_mr": "there is no other device to share memory with",
-    "advise_mr": "pages are never paged",
+    "reg_dmabuf_mr": _refused("reg_dmabuf_mr"),
+    "advise_mr": _refused("advise_mr"),
     "create_counters": "`show counters` counts everything",
-    "modify_qp_rate_limit": "the link's rate is the only one: link rate=25Gbps",
+    "modify_qp_rate_limit": _refused("modify_qp_rate_limit"),
     "query_rt_values_ex": "the device has no clock of its own, use the virtual time: expr `now`",
     "import_device": "a node is one process",
     "fork_init": "a node never forks",
