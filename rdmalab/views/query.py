@@ -76,10 +76,8 @@ class QueryContext:
             return self._of_world(str(first), rest, path)
         if first in self.world.nodes:
             return self._of_node(str(first), rest, path)
-        raise Unknown(f"nothing is called {quoted(str(first))}", suggest(str(first), self._known()))
-
-    def _known(self) -> list[str]:
-        return [*self.names.all(), *self.world.nodes, *query_fields.FACTS, *_ROOTS]
+        known = [*self.names.all(), *self.world.nodes, *query_fields.FACTS, *_ROOTS]
+        raise Unknown(f"nothing is called {quoted(str(first))}", suggest(str(first), known))
 
     def _of_world(self, root: str, rest: list[PathStep], path: Path) -> object:
         names = [second for first, second in query_fields.WORLD if first == root]
@@ -148,15 +146,13 @@ class QueryContext:
         return octets[0] if index.stop is None else octets
 
     def _listed(self, thing: Thing, rest: list[PathStep], name: str, listing: Listing) -> object:
-        word = str(rest[0])
-        if len(rest) < 2 or not isinstance(rest[1], Index):
-            raise Unknown(f"which {word} of {name}?", f"write {name}.{word}[0]")
-        where = f"{name}.{word}{rest[1]}"
+        word, index = str(rest[0]), query_fields.index_of(rest, name)
+        where = f"{name}.{word}{index}"
         if listing.times and rest[2:] and rest[2] in completions.FIELDS:
             return self._time(thing, word, rest, where, listing)
-        row = listing.row_of(self.world, self.names, thing, rest[1].start)
+        row = listing.row_of(self.world, self.names, thing, index.start)
         if row is None and listing.missing:
-            raise Unknown(f"{where}: {listing.missing.format(rest[1].start)}", f"show {name}")
+            raise Unknown(f"{where}: {listing.missing.format(index.start)}", f"show {name}")
         return walk(row, listing.row, rest[2:], where, listing.also)
 
     def _time(

@@ -78,6 +78,13 @@ def hint_at(cls: type, rest: list[PathStep], name: str, also: Sequence[str] = ()
     return hint
 
 
+def index_of(rest: list[PathStep], name: str) -> Index:
+    """The number that selects a row of a listing; Unknown where none stands."""
+    if len(rest) > 1 and isinstance(rest[1], Index):
+        return rest[1]
+    raise Unknown(f"which {rest[0]} of {name}?", f"write {name}.{rest[0]}[0]")
+
+
 _CACHE: dict[type, dict[str, object]] = {}
 _INNER: dict[tuple[type, str], type | None] = {}
 

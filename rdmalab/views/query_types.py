@@ -7,7 +7,7 @@ word may be compared with is decided where expressions are evaluated.
 import enum
 import types
 import typing
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from rdmalab.command import NOWHERE, NotUnderstood, Noun, Span
 from rdmalab.grammar import nodes
@@ -65,7 +65,12 @@ def check_filters(of: str, name: str, wanted: Mapping[str, object]) -> None:
     row, keys = _ROWS[of]
     for key, value in wanted.items():
         _check_key(name, key, keys, NOWHERE)
-        _check_worth([typing.get_type_hints(row)[SHORT.get(key, key)]], plain(value), NOWHERE)
+        _check_worth([_hint_of(row, key)], plain(value), NOWHERE)
+
+
+def _hint_of(row: type, key: str) -> object:
+    """The type of the field that a filter is about."""
+    return typing.get_type_hints(row)[SHORT.get(key, key)]
 
 
 def _check_key(name: str, key: str, keys: Collection[str], place: Span) -> None:
@@ -107,26 +112,27 @@ def _samples(hint: object) -> Iterator[object]:
 
 def filters_of(path: str) -> dict[str, object]:
     """The filters that a call takes, each with the type of its value; {} for another call."""
-    match path.split("."):
+    steps = path.split(".")
+    counted = _counted(steps) or _counted(["", *steps])  # the node may be left out
+    return {key: _hint_of(counted[0], key) for key in counted[1]} if counted else {}
+
+
+def _counted(steps: Sequence[PathStep]) -> tuple[type, tuple[str, ...]] | None:
+    """The row of _ROWS for a call that counts; None: another call."""
+    match steps:
         case ["wire" | "log" as root, "count" | "any"]:
-            row, keys = _ROWS[root]
-        case [_, _, "total"] | [_, "total"]:
-            row, keys = _ROWS["total"]
-        case _:
-            return {}
-    hints = typing.get_type_hints(row)
-    return {key: hints[SHORT.get(key, key)] for key in keys}
+            return _ROWS[root]
+        case [str(), str(), "total"]:
+            return _ROWS["total"]
+    return None
 
 
 def _check_call(node: nodes.Call, nouns: Nouns) -> None:
-    match node.path.steps:
-        case ("wire" | "log" as root, "count" | "any"):
-            row, keys = _ROWS[root]
-        case (str(), str(), "total"):
-            row, keys = _ROWS["total"]
-        case _:
-            _check_other_call(node, nouns)
-            return
+    counted = _counted(node.path.steps)
+    if counted is None:
+        _check_other_call(node, nouns)
+        return
+    row, keys = counted
     for key, given in node.keywords.items():
         if key == nodes.SINCE:
             continue
@@ -135,7 +141,7 @@ def _check_call(node: nodes.Call, nouns: Nouns) -> None:
         )
         _check_key(str(node.path), key, keys, value.place)
         if isinstance(value, nodes.Word | nodes.Literal):
-            _check_value([typing.get_type_hints(row)[SHORT.get(key, key)]], value)
+            _check_value([_hint_of(row, key)], value)
         else:
             check_types(value, nouns)
 
@@ -208,11 +214,10 @@ def _of_thing(noun: Noun, rest: list[PathStep], name: str) -> object:
     if noun is Noun.MR and rest and isinstance(rest[0], nodes.Index):
         return int if rest[0].stop is None else bytes
     if rest and (listing := query_fields.LISTS.get((noun, str(rest[0])))) is not None:
-        if len(rest) < 2 or not isinstance(rest[1], nodes.Index):
-            raise Unknown(f"which {rest[0]} of {name}?", f"write {name}.{rest[0]}[0]")
+        index = query_fields.index_of(rest, name)
         if rest[2:] and rest[2] in listing.also:
             return int | None
-        return hint_at(listing.row, rest[2:], f"{name}.{rest[0]}{rest[1]}", listing.also)
+        return hint_at(listing.row, rest[2:], f"{name}.{rest[0]}{index}", listing.also)
     if (fold := query_fields.FOLDS.get((noun, ".".join(map(str, rest))))) is not None:
         return fold.type
     return hint_at(query_fields.OBJECTS[noun].row, rest, name, query_fields.ALSO[noun])
