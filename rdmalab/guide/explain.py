@@ -164,12 +164,9 @@ def _hint(text: str, vocabulary: Mapping[str, Command]) -> str:
     """The nearest word; where nothing is near, how to find out."""
     if text.strip().startswith("--"):
         return "in a shell, rdmalab explain --all prints the whole guide"
-    near = suggest(verb_of(text), _spellings(vocabulary))
+    spellings = [word for entry in entries(vocabulary) for word in (*entry.words, entry.name)]
+    near = suggest(verb_of(text), spellings)
     return near if near.startswith(_NEAR) else "help all lists the commands; try: explain psn"
-
-
-def _spellings(vocabulary: Mapping[str, Command]) -> list[str]:
-    return [word for entry in entries(vocabulary) for word in (*entry.words, entry.name)]
 
 
 def _index(vocabulary: Mapping[str, Command], more: Iterable[Entry]) -> dict[str, list[Entry]]:

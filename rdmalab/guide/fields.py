@@ -31,12 +31,9 @@ def entries(vocabulary: Mapping[str, Command]) -> Iterator[Entry]:
     for name in read("sentences")["field"]:
         if name in places:
             write = partial(field_article, name, places[name])
-            aliases = dict.fromkeys(a for place in places[name] for a in _other_names(place))
+            parameters = [place.parameter for place in places[name]]
+            aliases = dict.fromkeys(a for p in parameters for a in (*p.aliases, *p.dotted))
             yield Entry(f"field {name}", "field of a verb", (name, *aliases), write)
-
-
-def _other_names(place: FieldUse) -> tuple[str, ...]:
-    return *place.parameter.aliases, *place.parameter.dotted
 
 
 def fields_of(vocabulary: Mapping[str, Command]) -> dict[str, list[FieldUse]]:

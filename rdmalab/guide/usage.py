@@ -93,16 +93,13 @@ def page(command: Command) -> Article:
     rows.append(("example", parsed.examples))
     see = _others(parsed.see, command)
     see += [f"explain {command.name}"] * (command.name in _TABLES)
-    return article(command.name, _sort(command), rows, see)
+    sort = "changes the world, journaled" if command.changes_world else "no event of its own"
+    return article(command.name, sort, rows, see)
 
 
 def _others(see: list[str], command: Command) -> list[str]:
     """Pages to read next, less the page that is being read."""
     return [each for each in see if each not in (f"explain {command.name}", f"help {command.name}")]
-
-
-def _sort(command: Command) -> str:
-    return "changes the world, journaled" if command.changes_world else "no event of its own"
 
 
 # --------------------------------------------------------------------------- the usage line

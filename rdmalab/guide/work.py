@@ -45,7 +45,7 @@ def opcode_article(opcode: WROpcode) -> Article:
     rows: list[Row] = [
         ("", note(opcode)),
         ("types", type_names(row.types)),
-        ("wire", _packets(row) if row.message else "nothing is sent"),
+        ("wire", " ".join(packets_of(row)) if row.message else "nothing is sent"),
         ("at the peer", "takes a receive" if row.consumes_receive else "takes no receive"),
         ("buffers", row.local.value),
         ("peer allows", f"{right_words(row.remote)}, on the key and on the QP" * bool(row.remote)),
@@ -70,10 +70,6 @@ def packets_of(row: Work) -> list[str]:
         if opcode.op is row.message and (fits if opcode.ends else plain):
             found.append(label)
     return found
-
-
-def _packets(row: Work) -> str:
-    return " ".join(packets_of(row))
 
 
 def _reads(row: Work) -> Iterator[str]:

@@ -56,7 +56,8 @@ def change_rows(world: World, names: Names, event: int | None = None) -> list[Ch
     for record in records[span.start : span.stop]:
         moment, kind = RecordContext(world, names, record), kind_of(record)
         if (row := _ONE.get(kind)) is not None:
-            rows.append(ChangeRow(*(_text(moment, text) for text in row)))
+            texts = (text if isinstance(text, str) else text(moment) for text in row)
+            rows.append(ChangeRow(*texts))
         elif (several := _SEVERAL.get(kind)) is not None:
             rows += several(moment, is_latest)
     return rows + [ChangeRow(*row) for row in counted_rows(world, names, span)]
@@ -66,10 +67,6 @@ def change_rows(world: World, names: Names, event: int | None = None) -> list[Ch
 Text = str | Callable[[RecordContext], str]
 _Row = tuple[Text, Text, Text, Text]
 """The name of the owner, the field, the value before and after."""
-
-
-def _text(moment: RecordContext, text: Text) -> str:
-    return text if isinstance(text, str) else text(moment)
 
 
 def _of(part: Part[object]) -> Callable[[RecordContext], str]:

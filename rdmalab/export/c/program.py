@@ -89,7 +89,8 @@ class _Program(Program[Writer, Text]):
         text += [helper for name, helper in found.items() if name in needs]
         for name, body in self.functions:
             lines = ["int ret;", "", *body] if any("ret = " in line for line in body) else body
-            inner = [each for line in lines for each in _folded(_indented(line))]
+            indented = map(_indented, lines)
+            inner = [each for line in indented for each in folded(line, _COLUMNS, TAB, 8)]
             text.append("\n".join([f"static void {name}(void)", "{", *inner, "}", ""]))
         text.append(self._main(nodes, ranges))
         return "\n".join(text)
@@ -115,10 +116,6 @@ def _declared(name: str, kind: str) -> str:
     if kind.startswith("*"):
         return f"static struct {kind[1:]} {name};"
     return f"static struct {kind} *{name};"
-
-
-def _folded(line: str) -> list[str]:
-    return folded(line, _COLUMNS, TAB, 8)
 
 
 def _indented(line: str) -> str:
