@@ -70,13 +70,8 @@ def _inline(opcode: work.WROpcode) -> str:
     """Result of wr_complete for an inline setter that the opcode cannot have; empty if it can."""
     if not moves_data(opcode) or work.WORK[opcode].inline:
         return ""
-    return by_profile(
-        lambda p: (
-            "wr_complete refuses it: explain inline-opcode"
-            if p.refuses_inline_read
-            else "not refused"
-        )
-    )
+    refused, taken = "wr_complete refuses it: explain inline-opcode", "not refused"
+    return by_profile(lambda p: refused if p.refuses_inline_read else taken)
 
 
 _Member = enum.IntEnum | enum.IntFlag

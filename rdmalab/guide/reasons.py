@@ -44,12 +44,9 @@ def _article(name: str) -> Article:
 
 
 def _guide_article() -> Article:
+    kinds = "all connected or all unconnected ones"
     rows: list[Row] = [
-        (
-            "document",
-            "a widely read guide lists attributes for all queue pairs, all "
-            "connected or all unconnected ones",
-        ),
+        ("document", f"a widely read guide lists attributes for all queue pairs, {kinds}"),
         *((name, f"refused on {' '.join(types)}") for name, types in _listed()),
         ("shown by", f"load {GUIDE_LESSON}"),
     ]

@@ -157,13 +157,8 @@ def _arguments(struct: Struct) -> str:
 def _srq_init_attr(vocabulary: Mapping[str, Command]) -> Article:
     """Article about the argument of ibv_create_srq: create_srq has the fields of `attr` as keys."""
     attr = structs_of(vocabulary)["ibv_srq_attr"]
-    rows: list[Row] = [
-        (
-            "fields",
-            ["srq_context: left out here, NULL", "attr (ibv_srq_attr):", *_field_lines(attr)],
-        ),
-        ("taken by", "create_srq"),
-    ]
+    lines = ["srq_context: left out here, NULL", "attr (ibv_srq_attr):", *_field_lines(attr)]
+    rows: list[Row] = [("fields", lines), ("taken by", "create_srq")]
     return article("ibv_srq_init_attr", STRUCT, rows, ["explain ibv_srq_attr", "help create_srq"])
 
 

@@ -177,18 +177,12 @@ def tips(sorts: Iterable[str]) -> str:
         "markerUnits": "userSpaceOnUse", "orient": "auto",
     }  # fmt: skip
     shape = "M0 0.8 L10 5 L0 9.2 z"
-    return element(
-        "defs",
-        {},
-        *[
-            element(
-                "marker",
-                {"id": f"tip-{sort}", **frame},
-                element("path", {"class": f"tip {sort}", "d": shape}),
-            )
-            for sort in sorts
-        ],
-    )
+
+    def marker(sort: str) -> str:
+        tip = element("path", {"class": f"tip {sort}", "d": shape})
+        return element("marker", {"id": f"tip-{sort}", **frame}, tip)
+
+    return element("defs", {}, *map(marker, sorts))
 
 
 def document(width: float, height: float, title: str, *inside: str) -> str:

@@ -65,14 +65,8 @@ class QP(LabObject[QueuePair]):
             getattr(self, _BEGINS.get(QPType(self.qp_type), "to_init"))(qp_attr)
 
     def _create_qp(self, pd: PD, attr: QPInitAttr) -> None:
-        self._made(
-            "Failed to create QP",
-            "create_qp",
-            Noun.QP,
-            pd.node,
-            pd=pd.ref,
-            init_attr=attr.as_arguments(),
-        )
+        init = attr.as_arguments()
+        self._made("Failed to create QP", "create_qp", Noun.QP, pd.node, pd=pd.ref, init_attr=init)
 
     def _create_qp_ex(self, ctx: Context, attr: QPInitAttrEx) -> None:
         text = "Failed to create QP"
@@ -180,14 +174,8 @@ class QP(LabObject[QueuePair]):
         return self.found.number
 
     def __str__(self) -> str:
-        return table(
-            (
-                ("QP type", qp_type_to_str(self.qp_type)),
-                ("  number", self.qp_num),
-                ("  state", qp_state_to_str(self.qp_state)),
-            ),
-            WIDE,
-        )
+        kind, state = qp_type_to_str(self.qp_type), qp_state_to_str(self.qp_state)
+        return table((("QP type", kind), ("  number", self.qp_num), ("  state", state)), WIDE)
 
 
 _POINTER = (1 << 64) - 1

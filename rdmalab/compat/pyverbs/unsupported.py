@@ -68,74 +68,37 @@ _RULES = "the lab's devices take no mlx5 direct rules"
 _VERBS = "the lab's devices take no mlx5 direct verbs"
 # Modules that have stand-ins only: name → what it is for, why it is refused, base → classes.
 MODULES: Mapping[str, tuple[str, str, Mapping[type | str | None, str]]] = {
-    "cmid": (
-        "the connection manager; the lab's queue pairs are connected by hand.",
+    "cmid": ("the connection manager; the lab's queue pairs are connected by hand.",
         "the lab has no connection manager (librdmacm)",
-        {None: "AddrInfo CMEvent CMEventChannel CMID ConnParam JoinMCAttrEx UDParam"},
-    ),
+        {None: "AddrInfo CMEvent CMEventChannel CMID ConnParam JoinMCAttrEx UDParam"}),
     "dmabuf": ("memory of a GPU.", "the lab has no GPU to take memory from", {None: "DmaBuf"}),
-    "providers.mlx5.dr_action": (
-        "mlx5 direct rules: what happens to a packet.",
-        _RULES,
-        {
-            None: "DrAction DrActionDestAttr DrFlowMeterAttr DrFlowSamplerAttr",
-            "DrAction": (
-                "DrActionDefMiss DrActionDestArray DrActionDestTable DrActionDestTir "
-                "DrActionDrop DrActionFlowCounter DrActionFlowMeter DrActionFlowSample "
-                "DrActionIBPort DrActionModify DrActionPacketReformat DrActionPopVLan "
-                "DrActionPushVLan DrActionQp DrActionTag DrActionVPort"
-            ),
-        },
-    ),
+    "providers.mlx5.dr_action": ("mlx5 direct rules: what happens to a packet.", _RULES, {
+        None: "DrAction DrActionDestAttr DrFlowMeterAttr DrFlowSamplerAttr",
+        "DrAction": """DrActionDefMiss DrActionDestArray DrActionDestTable DrActionDestTir
+            DrActionDrop DrActionFlowCounter DrActionFlowMeter DrActionFlowSample
+            DrActionIBPort DrActionModify DrActionPacketReformat DrActionPopVLan
+            DrActionPushVLan DrActionQp DrActionTag DrActionVPort"""}),
     "providers.mlx5.dr_domain": ("mlx5 direct rules: where they hold.", _RULES, {None: "DrDomain"}),
     "providers.mlx5.dr_matcher": ("mlx5 direct rules: which packets.", _RULES, {None: "DrMatcher"}),
-    "providers.mlx5.dr_rule": (
-        "mlx5 direct rules: a match and its actions.",
-        _RULES,
-        {None: "DrRule"},
-    ),
-    "providers.mlx5.dr_table": (
-        "mlx5 direct rules: matchers of one level.",
-        _RULES,
-        {None: "DrTable"},
-    ),
-    "providers.mlx5.mlx5dv_crypto": (
-        "mlx5: encryption of what is read and written.",
+    "providers.mlx5.dr_rule": ("mlx5 direct rules: a match and its actions.", _RULES,
+        {None: "DrRule"}),
+    "providers.mlx5.dr_table": ("mlx5 direct rules: matchers of one level.", _RULES,
+        {None: "DrTable"}),
+    "providers.mlx5.mlx5dv_crypto": ("mlx5: encryption of what is read and written.",
         "the lab's devices do not encrypt",
-        {
-            None: (
-                "Mlx5CryptoAttr Mlx5CryptoExtLoginAttr Mlx5CryptoLogin Mlx5CryptoLoginAttr "
-                "Mlx5DEK Mlx5DEKAttr Mlx5DEKInitAttr"
-            )
-        },
-    ),
+        {None: """Mlx5CryptoAttr Mlx5CryptoExtLoginAttr Mlx5CryptoLogin Mlx5CryptoLoginAttr
+            Mlx5DEK Mlx5DEKAttr Mlx5DEKInitAttr"""}),
     "providers.mlx5.mlx5dv_dmabuf": ("mlx5: regions of a dma-buf.", _VERBS, {None: "Mlx5DmaBufMR"}),
-    "providers.mlx5.mlx5dv_event": (
-        "mlx5: events of DevX.",
-        _VERBS,
-        {None: "EventChannel EventFD EventHeader"},
-    ),
-    "providers.mlx5.mlx5dv_mkey": (
-        "mlx5: memory keys over interleaved and signed memory.",
-        _VERBS,
-        {
-            None: (
-                "Mlx5Mkey Mlx5MkeyConfAttr Mlx5MkeyErr Mlx5MrInterleaved Mlx5SigBlockAttr "
-                "Mlx5SigBlockDomain Mlx5SigCrc Mlx5SigErr Mlx5SigT10Dif"
-            )
-        },
-    ),
-    "providers.mlx5.mlx5dv_objects": (
-        "mlx5: the insides of objects of the verbs.",
-        _VERBS,
-        {None: "Mlx5DvCQ Mlx5DvObj Mlx5DvPD Mlx5DvQP Mlx5DvSRQ"},
-    ),
-    "providers.mlx5.mlx5dv_sched": (
-        "mlx5: shares of the bandwidth.",
-        _VERBS,
-        {None: "Mlx5dvSchedAttr Mlx5dvSchedLeaf Mlx5dvSchedNode"},
-    ),
-}
+    "providers.mlx5.mlx5dv_event": ("mlx5: events of DevX.", _VERBS,
+        {None: "EventChannel EventFD EventHeader"}),
+    "providers.mlx5.mlx5dv_mkey": ("mlx5: memory keys over interleaved and signed memory.", _VERBS,
+        {None: """Mlx5Mkey Mlx5MkeyConfAttr Mlx5MkeyErr Mlx5MrInterleaved Mlx5SigBlockAttr
+            Mlx5SigBlockDomain Mlx5SigCrc Mlx5SigErr Mlx5SigT10Dif"""}),
+    "providers.mlx5.mlx5dv_objects": ("mlx5: the insides of objects of the verbs.", _VERBS,
+        {None: "Mlx5DvCQ Mlx5DvObj Mlx5DvPD Mlx5DvQP Mlx5DvSRQ"}),
+    "providers.mlx5.mlx5dv_sched": ("mlx5: shares of the bandwidth.", _VERBS,
+        {None: "Mlx5dvSchedAttr Mlx5dvSchedLeaf Mlx5dvSchedNode"}),
+}  # fmt: skip
 ALIASES = {"enums": "libibverbs_enums", "cm_enums": "librdmacm_enums"}
 """The modules of enums up to rdma-core 58, and what they are called since 59."""
 EMPTY = ("libibverbs", "librdmacm")  # in Python, as in rdma-core 64: C declarations of Cython's

@@ -141,13 +141,7 @@ def block(given: list[str], lines: list[str]) -> list[str]:
     """Lines in braces if they declare something."""
     if not given:
         return lines
-    return [
-        "{",
-        *(TAB + line for line in given),
-        "",
-        *(TAB + line if line else line for line in lines),
-        "}",
-    ]
+    return ["{", *(TAB + line if line else line for line in [*given, "", *lines]), "}"]
 
 
 def structure(kind: str, name: str, members: Iterable[str]) -> list[str]:
