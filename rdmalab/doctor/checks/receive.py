@@ -122,8 +122,7 @@ def write_no_signal(case: Case) -> Finding:
 def _is_followed(case: Case, peer: QueuePair, done: Done) -> bool:
     """Whether a thread that did not post a request has still to post on its queue pair."""
     who = case.log.asked(messages.post_of(case.log, peer.thing, done.wqe.serial))[1]
-    end = {(peer.node, peer.number)}
-    return any(is_to_post(case, each, end) and case.names.of(each.thing) != who
+    return any(is_to_post(case, each, [peer.thing]) and case.names.of(each.thing) != who
                for each in programs_of(case.world))  # fmt: skip
 
 

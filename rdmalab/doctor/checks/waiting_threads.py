@@ -4,6 +4,7 @@ from rdmalab.command import New
 from rdmalab.doctor.case import RecvWqe
 from rdmalab.doctor.evidence.components import things_of
 from rdmalab.doctor.evidence.host_reads import last_arrival, watched, written_over
+from rdmalab.doctor.evidence.posting_calls import SENDING
 from rdmalab.doctor.facts import conditions, memory_waits
 from rdmalab.doctor.facts.lines_to_run import is_to_post
 from rdmalab.doctor.facts.vain_polls import VainPoll, newest_silent, vain_poll
@@ -162,8 +163,8 @@ def silent_peer(case: Case, waits: ThreadWait) -> Finding:
     quiet = (each for each in listening if undelivered.is_quiet(case, each[0]))
     qp, wqes, srq = next(quiet, (None, [], ""))
     peer = peer_of(case.world, qp) if qp is not None else None
-    end = {(peer.node, peer.number)} if peer is not None else set()
-    later = any(is_to_post(case, each, end) for each in waits.providers)
+    ends = [peer.thing] if peer is not None else []
+    later = any(is_to_post(case, each, ends, SENDING) for each in waits.providers)
     if qp is None or peer is None or later:
         return ok("its peer may still send")
     receives, where = fmt.count(len(wqes), "receive"), srq or case.qp_name(qp)

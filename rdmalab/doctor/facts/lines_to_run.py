@@ -1,35 +1,35 @@
 """The lines that a thread has still to run: where they post, and which bytes they write."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from rdmalab.command import CallArguments, Invocation, Noun, Ref
+from rdmalab.command import CallArguments, Invocation, Noun, Ref, Thing
 from rdmalab.doctor.case import Case, Program
+from rdmalab.doctor.evidence.components import things_of
 from rdmalab.doctor.evidence.messages import Piece, meet
 from rdmalab.doctor.evidence.posting_calls import RECEIVING, SENDING
+from rdmalab.grammar.program import Line
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.spec.access import Access
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.work import BUILDERS, WORK, Local
 
 _BUILT = {name: opcode for opcode, name in BUILDERS.items()}
+POSTING = (*SENDING, *RECEIVING)
 _WRITING = (*SENDING, *_BUILT, *RECEIVING, "write", "fill")
 _OVER = (ProgramState.DONE, ProgramState.FAILED)
 
 
-def is_to_post(case: Case, program: Program, ends: set[tuple[str, int]]) -> bool:
-    """Whether a thread that is not done has still to post on one of these queue pairs."""
-    for invocation in _still_to_run(program, *SENDING, *RECEIVING):
-        for value in invocation.arguments.values():
-            thing = case.names.find(str(value)) if isinstance(value, Ref) else None
-            if thing is not None and thing.noun is Noun.QP and (thing.node, thing.number) in ends:
-                return True
-    return False
+def is_to_post(
+    case: Case, program: Program, ends: Collection[Thing], verbs: Collection[str] = POSTING
+) -> bool:
+    """Whether a thread that is not done has still to post on, or to, one of these queue pairs."""
+    lines = _still_to_run(program, verbs)
+    return any(thing in ends for line in lines for thing in things_of(case.session, line))
 
 
 def is_to_write(case: Case, program: Program, node: str, piece: Piece) -> bool:
     """Whether a thread that is not done has still to write bytes of a node, or to let them come."""
-    calls = _still_to_run(program, *_WRITING)
-    return any(writes(case, wr, node, piece) for call in calls for wr in requests_of(call))
+    return any(writes(case, wr, node, piece) for wr in _requests_to_come(program))
 
 
 def writes(case: Case, wr: CallArguments, node: str, piece: Piece) -> bool:
@@ -67,22 +67,32 @@ def _written_by(wr: CallArguments) -> Iterator[tuple[Ref, int]]:
     yield from ((ref, length) for ref in (*filled, *places) if isinstance(ref, Ref))
 
 
-def _still_to_run(program: Program, *verbs: str) -> Iterator[Invocation]:
-    """The calls of these verbs in the lines that a thread has still to run."""
-    for line in program.lines[program.at :] if program.state is not ProgramState.DONE else ():
+def _still_to_run(program: Program, verbs: Collection[str]) -> Iterator[Line]:
+    """The lines with these verbs that a thread has still to run, or runs once more in a loop."""
+    for line in program.lines[_first(program) :] if program.state is not ProgramState.DONE else ():
         if line.invocation is not None and line.invocation.name in verbs:
-            yield line.invocation
+            yield line
 
 
-def writing_requests(program: Program) -> Iterator[CallArguments]:
-    """The arguments of what a thread has still to post, build or write, or does in each turn."""
+def _first(program: Program) -> int:
+    """The index of its next line, or of the outermost loop around it that has a turn left."""
     opened = list[int]()
     for index, line in enumerate(program.lines[: program.at]):
         if line.word in ("loop", "if"):
             opened.append(index)
         elif line.word == "end":
             opened.pop()
-    first = next((n for n in opened if program.lines[n].word == "loop"), program.at)
-    for line in program.lines[first:] if program.state not in _OVER else ():
-        if line.invocation is not None and line.invocation.name in _WRITING:
+    loops = (index for index in opened if program.lines[index].word == "loop")
+    turns = zip(loops, program.loops, strict=True)
+    return next((index for index, left in turns if left != 1), program.at)
+
+
+def writing_requests(program: Program) -> Iterator[CallArguments]:
+    """Of a thread that has not failed the arguments of what it has still to post or to write."""
+    return _requests_to_come(program) if program.state not in _OVER else iter(())
+
+
+def _requests_to_come(program: Program) -> Iterator[CallArguments]:
+    for line in _still_to_run(program, _WRITING):
+        if line.invocation is not None:
             yield from requests_of(line.invocation)

@@ -101,12 +101,18 @@ class ThreadWait:
     @cached_property
     def providers(self) -> list[Program]:
         """The threads that it names, and those that would post, or write, what it waits for."""
-        ends = {(q.node, q.number) for qp in self.qps for q in (qp, peer_of(self.case.world, qp))
-                if q is not None}  # fmt: skip
+        own = [qp.thing for qp in self.qps]
+        peers = [
+            (qp, peer) for qp in self.qps if (peer := peer_of(self.case.world, qp)) is not None
+        ]
+        senders = [peer.thing for _, peer in peers]
+        # A receive at the peer brings only the completion of a send.
+        takers = [peer.thing for qp, peer in peers if qp.comp.serial < qp.sq.posted]
         piece = watched(self.case.session, self.program.line.question)
         others = [each for each in programs_of(self.case.world) if each is not self.program]
         return [other for other in others if other.thing in self.things
-                or is_to_post(self.case, other, ends)
+                or is_to_post(self.case, other, [*own, *takers])
+                or is_to_post(self.case, other, senders, SENDING)
                 or (piece and is_to_write(self.case, other, self.thing.node, piece))]  # fmt: skip
 
     @cached_property

@@ -29,3 +29,49 @@ def test_a_thread_that_will_post_its_receive_holds_nothing_up_for_long() -> None
     lab = played("use rc_pair", _THREAD.format("A", ""), late, "run 100us")
     assert answer(lab, "why").outcome.kind in (Status.WELL, Status.PENDING)
     assert "mutual-wait" not in answer(lab, "why A.main").text
+
+
+_CREDITS = (
+    "post_recv A.qp0 wr={wr_id=1 sg=A.mr0[0:64]} wr={wr_id=2 sg=A.mr0[0:64]}",
+    "post_recv B.qp0 wr={wr_id=1 sg=B.mr0[0:64]} wr={wr_id=2 sg=B.mr0[0:64]}",
+    "program A.main lines={{loop{0}; post_send A.qp0 wr_id=3 opcode=SEND sg=A.mr0[64:72] "
+    "flags=SIGNALED; poll A.cq0; poll A.cq0; end}}",
+    "program B.main lines={{loop{0}; poll B.cq0; poll B.cq0; post_send B.qp0 wr_id=3 opcode=SEND "
+    "sg=B.mr0[64:72]; end}}",
+)
+
+
+@pytest.mark.parametrize("question", ["why", "why A.main", "why B.main"])
+@pytest.mark.parametrize("turns", ["", " 4"])
+def test_a_message_of_the_next_turn_of_a_loop(question: str, turns: str) -> None:
+    """A sends once per credit, B returns a credit for two messages: each waits for the other."""
+    calls, programs = _CREDITS[:2], (line.format(turns) for line in _CREDITS[2:])
+    report = answer(played("use rc_pair", *calls, *programs, "run 1ms"), question)
+    assert (report.outcome.kind, report.slug) == (Status.NEVER, "mutual-wait")
+
+
+@pytest.mark.parametrize("question", ["why", "why A.main", "why B.main"])
+def test_datagrams_that_each_end_sends_after_it_has_received_one(question: str) -> None:
+    thread = (
+        "program {0}.main lines={{poll {0}.cq0; post_send {0}.qp0 wr_id=2 opcode=SEND "
+        "sg={0}.mr0[128:136] ah={0}.ah0 remote_qpn={1}.qp0 remote_qkey=0x11111111}}"
+    )
+    receives = (f"post_recv {node}.qp0 wr_id=1 sg={node}.mr0[0:104]" for node in "AB")
+    threads = (thread.format(*ends) for ends in ("AB", "BA"))
+    report = answer(played("use ud_pair", *receives, *threads, "run 1ms"), question)
+    assert (report.outcome.kind, report.slug) == (Status.NEVER, "mutual-wait")
+
+
+@pytest.mark.parametrize("question", ["why A.main", "why B.main"])
+def test_a_peer_that_only_posts_receives_sends_nothing(question: str) -> None:
+    """Both wait, but no line of A.main sends: B.main waits for no thread."""
+    lab = played(
+        "use rc_pair", *(f"post_recv {node}.qp0 wr_id=1 sg={node}.mr0[0:64]" for node in "AB"),
+        "program A.main lines={loop; poll A.cq0; post_recv A.qp0 wr_id=1 sg=A.mr0[0:64]; end}",
+        "program B.main lines={poll B.cq0; post_send B.qp0 wr_id=2 opcode=SEND sg=B.mr0[64:72]}",
+        "run 1ms",
+    )  # fmt: skip
+    report = answer(lab, question)
+    assert (report.outcome.kind, report.slug) == (Status.NEVER, "silent-peer")
+    assert "1. silent-peer" in report.text
+    assert "A.qp0 has sent nothing" in report.text
