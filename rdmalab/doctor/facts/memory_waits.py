@@ -4,16 +4,18 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, Log
+from rdmalab.doctor.case import Case, Log, Send, SendWqe
 from rdmalab.doctor.evidence.content import words_for
 from rdmalab.doctor.evidence.host_reads import EarlyRead, Unseen, WrittenOver, last_arrival, watched
 from rdmalab.doctor.evidence.messages import Piece, meet, piece_of, target
 from rdmalab.doctor.evidence.subject import Subject, name_of
+from rdmalab.doctor.moments.unreported import lost_messages
 from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.program import Line
 from rdmalab.grammar.trees import paths
+from rdmalab.hca.device import Hca
 from rdmalab.spec.access import Access
-from rdmalab.spec.records import Kind, event_of, line_number_of, node_of, object_of, send_wqe_of
+from rdmalab.spec.records import Kind, event_of, line_number_of, place_of, send_wqe_of
 from rdmalab.world.relations import find_qp, peer_node
 
 _Found = TypeVar("_Found", EarlyRead, Unseen, WrittenOver)
@@ -146,20 +148,48 @@ def _distance(one: Piece, other: Piece) -> int:
 
 
 def failed_writes(case: Case, piece: Piece | None) -> list[Subject]:
-    """The requests of other nodes that were to write some bytes of the case's node, and failed.
+    """The requests of other nodes that were to write some bytes of the case's node, and did not.
 
     Only the first of each queue pair, and none from before these bytes were written last.
     """
-    came = last_arrival(case.log, case.node, piece) if piece is not None else None
+    if piece is None:
+        return []
+    came = last_arrival(case.log, case.node, piece)
     found: dict[Thing, Subject] = {}
-    for record in case.log.failed_sends if piece is not None else ():
-        thing, wqe = Thing(Noun.QP, node_of(record), object_of(record)), send_wqe_of(record)
+    for event, thing, wqe in (*_failed(case), *_lost(case)):
         qp = find_qp(case.world, thing.node, thing.number)
         if qp is None or peer_node(case.world, qp) != case.node or wqe.work is None:
             continue
         writes = wqe.work.remote & (Access.REMOTE_WRITE | Access.REMOTE_ATOMIC)
-        if came is not None and event_of(record) < came.event:
+        if came is not None and event < came.event:
             continue
-        if writes and meet([piece or (0, 0)], [target(case.hca, wqe)]):
+        if writes and meet([piece], _targets(case.hca, wqe) or [piece]):
             found.setdefault(thing, Subject.of_send(thing, wqe))
     return list(found.values())
+
+
+def _failed(case: Case) -> Iterator[tuple[int, Thing, SendWqe]]:
+    """The sends with an error, each with the event of its end and its queue pair."""
+    for record in case.log.failed_sends:
+        yield event_of(record), Thing(Noun.QP, *place_of(record)), send_wqe_of(record)
+
+
+def _lost(case: Case) -> Iterator[tuple[int, Thing, SendWqe]]:
+    """The unacknowledged sends that were lost or dropped, with the event of their post."""
+    for subject in lost_messages(case.session, case.log, lambda thing: thing.node != case.node):
+        send = Send(case.session, subject, case.log)
+        if send.wqe is not None and send.posted is not None:
+            yield send.posted, subject.thing, send.wqe
+
+
+def _targets(hca: Hca, wqe: SendWqe) -> list[Piece]:
+    """Bytes that a request may have been meant for; none where it names address 0 of no region.
+
+    By its address alone where its key is unknown.
+    """
+    start = wqe.wr.remote_addr
+    if wqe.wr.rkey in hca.rkeys:
+        return [target(hca, wqe)]
+    regions = [mr for mr in hca.mrs.items.values() if mr.iova <= start < mr.iova + mr.length]
+    named = [(mr.addr + start - mr.iova, wqe.length) for mr in regions]
+    return named or ([target(hca, wqe)] if start else [])

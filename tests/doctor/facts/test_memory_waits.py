@@ -1,5 +1,7 @@
 """Waits for a value in memory: which were over at once, and on what."""
 
+import pytest
+
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.evidence.host_reads import watched
@@ -83,4 +85,35 @@ def test_a_wait_for_bytes_has_a_cause_where_the_peer_of_another_connection_is_de
     waits = "program B.rx lines={wait B.mr0[1000] == 7}"
     lab = played("use rc_pair", make.format("A"), make.format("B"), "connect A.qp9 B.qp9",
                  "destroy_qp A.qp9", waits, "run 10us")  # fmt: skip
+    assert answer(lab, "why B.rx").slug == "condition-false"
+
+
+_KEYLESS = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8]"
+
+
+@pytest.mark.parametrize("question", ["why", "why B.rx"])
+@pytest.mark.parametrize(
+    ("pair", "place"),
+    [
+        ("rc_pair", "remote_addr=0 rkey=0"),  # the peer never read the address and the key
+        ("rc_pair", "remote_addr=0 rkey=0x9999"),
+        ("rc_pair", "remote_addr=B.mr0[1000] rkey=0x9999"),
+        ("uc_pair", "remote_addr=B.mr0[1000] rkey=0x9999"),
+        ("uc_pair", "remote_addr=0 rkey=0"),
+    ],
+)
+def test_a_write_with_the_key_of_no_region_was_to_bring_the_bytes(
+    question: str, pair: str, place: str
+) -> None:
+    lab = played(f"use {pair}", "program B.rx lines={wait B.mr0[1000] == 7}",
+                 f"{_KEYLESS} {place} flags=SIGNALED", "run 100us")  # fmt: skip
+    report = answer(lab, question)
+    assert report.slug == "rem-access"
+    assert "condition-false" not in [cause.check.slug for cause in report.chain]
+
+
+def test_a_write_with_the_key_of_no_region_that_names_other_bytes() -> None:
+    lab = played("use rc_pair", "program B.rx lines={wait B.mr0[1000] == 7}",
+                 f"{_KEYLESS} remote_addr=B.mr0[2000] rkey=0x9999 flags=SIGNALED",
+                 "run 100us")  # fmt: skip
     assert answer(lab, "why B.rx").slug == "condition-false"
