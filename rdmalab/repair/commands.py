@@ -15,6 +15,7 @@ from rdmalab.grammar.format import HEXADECIMAL
 from rdmalab.hca.ah import ah_attr_of
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.objects import MemoryRegion
+from rdmalab.hca.port import gid_at
 from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.repair.free_bytes import unused
@@ -25,8 +26,8 @@ from rdmalab.spec.states import ATTRIBUTES, BRING_UP_MOVES, MOVES, MTU, QPState,
 from rdmalab.spec.work import READ_BY_SOME, WORK, SendFlags, WROpcode
 from rdmalab.views import fmt
 from rdmalab.wire.headers import GRH
-from rdmalab.wire.packet import gid_text
-from rdmalab.world.relations import partner_of, peer_of
+from rdmalab.wire.packet import MAPPED, gid_text
+from rdmalab.world.relations import partner_of, peer_of, removed_addresses
 from rdmalab.world.world import World
 
 Attributes = CallArguments
@@ -159,7 +160,8 @@ def bring_up_again(place: CommandContext, qp: QueuePair, ours: Attributes | None
     ends = [(qp, ours or {})] + ([(peer, theirs or {})] if peer is not None else [])
     # always in the same order, so that two cures of one connection say the same lines
     ends.sort(key=lambda end: (end[0].node, end[0].number))
-    lines = [_down(place, q) for q, _ in ends if q.state is not QPState.RESET]
+    lines = addresses(place.world, *(q.node for q, _ in ends))
+    lines += [_down(place, q) for q, _ in ends if q.state is not QPState.RESET]
     if peer is not None and (options := _in_common(place, ends)) is not None:
         both = " ".join(place.qp_name(q) for q, _ in ends)
         return [*lines, line("connect", both, options)]
@@ -257,6 +259,14 @@ def address_words(world: World, av: AhAttr) -> str:
     return "{" + " ".join(parts) + "}"
 
 
+def addresses(world: World, *nodes: str) -> list[str]:
+    """`gid add` of the IPv4 address that each of these nodes had, if its entry is empty now."""
+    lost = {node: gid for gid, node in removed_addresses(world).items() if gid >> 32 == MAPPED}
+    entries = {node: ah_attr_of(world.nodes[node]).sgid_index for node in nodes if node in lost}
+    return [f"gid add {node} {gid_text(lost[node])} index={index}"
+            for node, index in entries.items() if not gid_at(world.nodes[node], index)]  # fmt: skip
+
+
 def needs_receive(wr: SendWR) -> bool:
     """Whether a message of it takes a receive at the peer."""
     row = WORK.get(wr.opcode)
@@ -350,7 +360,8 @@ def reconnect(
                place.qp_name(two), **options(place, qp, peer), **(changed or {})})
         for one, two, changed in ((qp, peer, ours), (peer, qp, theirs))
     ]  # fmt: skip
-    lines = [_down(place, one) for one, _ in ends if one.state is not QPState.RESET]
+    lines = addresses(place.world, qp.node, peer.node)
+    lines += [_down(place, one) for one, _ in ends if one.state is not QPState.RESET]
     if all(given["pkey_index"] == "0" for _, given in ends):
         both = f"{place.qp_name(qp)} {place.qp_name(peer)}"
         return [*lines, line("connect", both, options(place, qp, peer))]

@@ -110,3 +110,9 @@ def node_at(world: World, node: str, attr: AhAttr) -> str:
 def node_of_address(world: World, gid: int) -> str:
     """The node that this address on RoCE belongs to, or did; empty if it is no node's."""
     return world.network.node_of_gid.get(gid, "")
+
+
+def removed_addresses(world: World) -> dict[int, str]:
+    """The GIDs that no node has now, each with the node that had it, in the order of their use."""
+    return {gid: node for gid, node in world.network.node_of_gid.items()
+            if not world.network.owner_of(gid)}  # fmt: skip

@@ -56,8 +56,14 @@ def _loc_len_cure(case: Case, wqe: RecvWqe, qp: QueuePair, message: Message) -> 
     sender = find_qp(case.world, *message.thing[1:])
     if sender is None:
         return None
-    longer = RecvWR(wqe.wr.wr_id, commands.longer(case, qp, wqe.sg, message.wqe.length))
     send = commands.post_send(case, sender, message.wqe.wr)
+    number, length = wqe.wr.wr_id, message.wqe.length
+    shared = case.shared_by(qp) if qp.srq else None
+    if shared is not None and any(each.length < length for each in shared.wqes):
+        # No call takes a receive from an SRQ: those on it stay too short.
+        room = RecvWR(number, commands.piece(case, qp.node, shared.pd, length))
+        return Fix([*recovery.on_new_srq(case, sender, qp, shared, [room]), send])
+    longer = RecvWR(number, commands.longer(case, qp, wqe.sg, length))
     return Fix([*commands.bring_up_again(case, qp), commands.post_recv(case, qp, longer), send])
 
 
@@ -186,7 +192,8 @@ def _loc_qp_op_cure(case: Case, wqe: SendWqe, qp: QueuePair) -> Fix:
     if line is None:
         return Fix(program="keep the address handle until the datagram has completed")
     lines = commands.again(case, qp, wqe.wr, after_reset=True, ah=name)
-    return Fix([*memory_fixes.ready_to_send(case, qp), line, *lines])
+    back = commands.addresses(case.world, case.node)
+    return Fix([*back, *memory_fixes.ready_to_send(case, qp), line, *lines])
 
 
 def _create(case: Case, wqe: SendWqe, name: str, pd: str) -> str | None:

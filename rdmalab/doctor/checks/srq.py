@@ -247,29 +247,10 @@ def _srq_error_cure(case: Case, found: Refused) -> Fix | None:
     send, qp, target = case.send, case.qp, found.target
     if send is None or qp is None or send.wqe is None or not target.srq:
         return Fix(program=_MAKE_A_NEW_ONE)
-    queue, name = (commands.free_name(case, noun, target.node) for noun in (Noun.SRQ, Noun.QP))
-    pd = case.name(Noun.PD, target.node, found.srq.pd)
-    sizes = {"pd": pd, "max_wr": found.srq.capacity, "max_sge": found.srq.max_sge}
-    stuck = _restocked(case, queue, target.node, list(found.srq.lost)[:_MOST])
-    return Fix([
-        commands.line("create_srq", queue, sizes),
-        commands.create_like(case, target, name, srq=queue),
-        *commands.join(case, qp, name),
-        *([stuck] if stuck
-          else commands.rooms(case, target, send.wqe.length, wr_id=send.wqe.wr.wr_id)),
-        commands.post_send(case, qp, send.wqe.wr),
-    ])  # fmt: skip
-
-
-def _restocked(case: Case, name: str, node: str, stuck: list[RecvWqe]) -> str:
-    """The line that posts the receives of the broken queue to the new one; empty without any."""
-    return _post(case, name, node, [(wqe.wr.wr_id, wqe.wr.sg) for wqe in stuck]) if stuck else ""
-
-
-def _post(case: Case, name: str, node: str, wrs: list[tuple[int, list[SGE]]]) -> str:
-    """The line that posts receives to an SRQ, each with its wr_id and SGEs."""
-    lists = ((n, ",".join(commands.sge_words(case, node, sge) for sge in sg)) for n, sg in wrs)
-    return " ".join(["post_srq_recv", name, *(f"wr={{wr_id={n} sg={sg}}}" for n, sg in lists)])
+    room = commands.piece(case, target.node, found.srq.pd, send.wqe.length)
+    stuck = [wqe.wr for wqe in list(found.srq.lost)[:_MOST]] or [RecvWR(send.wqe.wr.wr_id, room)]
+    lines = recovery.on_new_srq(case, qp, target, found.srq, stuck)
+    return Fix([*lines, commands.post_send(case, qp, send.wqe.wr)])
 
 
 _SRQ_QP_ERR_NO_FLUSH_PROGRAM = (

@@ -1,7 +1,9 @@
 """Longer fixes: a reconnection with the work that was lost, the rest of a bring-up, an order."""
 
+from collections.abc import Sequence
+
 from rdmalab.command import CallArguments, Noun, Thing
-from rdmalab.doctor.case import Case, QueuePair
+from rdmalab.doctor.case import Case, QueuePair, SharedReceiveQueue
 from rdmalab.doctor.evidence.finding import Fix
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.work_of_queues import flushed_receives
@@ -68,7 +70,28 @@ def through_new_handle(
     name, pd = commands.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
     target: CallArguments = {"remote_qpn": case.qp_name(to)} if to is not None else {}
     again = commands.again(case, qp, wr, to, **target, ah=name)
-    return [f"create_ah {name} pd={pd} to={node}", *again]
+    back = commands.addresses(case.world, qp.node, node)
+    return [*back, f"create_ah {name} pd={pd} to={node}", *again]
+
+
+def on_new_srq(
+    case: Case, qp: QueuePair, target: QueuePair, srq: SharedReceiveQueue, wrs: Sequence[RecvWR]
+) -> list[str]:
+    """A new SRQ with these receives, and a new queue pair on it, connected with this one.
+
+    target, srq: the queue pair and the SRQ whose sizes and parts these get.
+    """
+    queue, name = (commands.free_name(case, noun, target.node) for noun in (Noun.SRQ, Noun.QP))
+    pd = case.name(Noun.PD, target.node, srq.pd)
+    lists = ((wr.wr_id, ",".join(commands.sge_words(case, target.node, sge) for sge in wr.sg))
+             for wr in wrs)  # fmt: skip
+    receives = (f"wr={{wr_id={wr_id} sg={sg}}}" for wr_id, sg in lists)
+    return [
+        f"create_srq {queue} pd={pd} max_wr={srq.capacity} max_sge={srq.max_sge}",
+        commands.create_like(case, target, name, srq=queue),
+        *commands.join(case, qp, name),
+        " ".join(["post_srq_recv", queue, *receives]),
+    ]
 
 
 def rejoined(case: Case, qp: QueuePair, other: QueuePair, wr: SendWR) -> list[str]:

@@ -7,6 +7,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.check import Check, Evidence, Finding, Fix, fact, fail
 from rdmalab.doctor.moments.future import undone_trial
 from rdmalab.grammar.format import render
+from rdmalab.repair import commands
 from rdmalab.repair.by_rule import named, suggestion
 from rdmalab.session.lines import replies
 from rdmalab.spec.causes import CauseRow
@@ -98,7 +99,8 @@ def by_rule(case: Case) -> list[tuple[Check, Finding]]:
         RULES[rule].source, station=True,
     )  # fmt: skip
     again = [] if line.startswith(f"{call.verb} ") else call_with(case, {})
-    cure = Fix([line, *again]) if line and not line.startswith("show ") else None
+    back = commands.addresses(case.world, case.node) if rule == "ah-sgid-empty" else []
+    cure = Fix([*back, line, *again]) if line and not line.startswith("show ") else None
     if legal and not line:
         cure = Fix(program=f"give {call.verb} what is legal: {legal}")
     found = fail(

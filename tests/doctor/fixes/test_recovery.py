@@ -1,11 +1,13 @@
 """Connections made anew, with what was lost on the way."""
 
+import pytest
+
 from rdmalab.doctor.fixes import recovery
 from rdmalab.doctor.moments.what_if import attempt
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lab import Lab
 from rdmalab.repair.bring_up import steps_to_rts
-from tests.doctor.asking import case_of
+from tests.doctor.asking import answer, case_of, played
 from tests.labs import RECV, SEND, lab_of, well
 
 _WR = "A.qp0.wr[1]"
@@ -110,3 +112,63 @@ def test_ring_doorbell_changes_no_attribute() -> None:
     well(lab, "run")
     nodes = lab.session.world.nodes
     assert [[cqe.wr_id for cqe in nodes[n].cqs.items[1].cqes] for n in "AB"] == [[1], [2]]
+
+
+_LONG = "post_send A.qp0 wr_id=5 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
+_SHORT = "post_srq_recv B.srq0 wr={wr_id=1 sg=B.mr0[0:8]} wr={wr_id=2 sg=B.mr0[8:16]}"
+
+
+def test_a_shared_queue_of_short_receives_is_replaced() -> None:
+    """Those that are left on it are too short for the message, too, and no call takes them."""
+    report = answer(played("use srq_pair", _SHORT, _LONG, "run"), "why A.qp0.wr[5]")
+    assert report.slug == "loc-len"
+    assert report.remedy is not None
+    assert report.remedy.works
+    assert report.remedy.cure.lines[0].startswith("create_srq B.srq1 ")
+
+
+def test_a_shared_queue_with_a_long_receive_next_is_kept() -> None:
+    long = "post_srq_recv B.srq0 wr={wr_id=1 sg=B.mr0[0:8]} wr={wr_id=2 sg=B.mr0[512:640]}"
+    report = answer(played("use srq_pair", long, _LONG, "run"), "why A.qp0.wr[5]")
+    assert report.remedy is not None
+    assert report.remedy.works
+    assert not any(line.startswith("create") for line in report.remedy.cure.lines)
+
+
+_WRITE = "post_send A.qp0 wr_id=5 opcode=RDMA_WRITE sg=A.mr0[0:64] remote=B.mr0[0] flags=SIGNALED"
+_DATAGRAM = (
+    "post_send A.qp0 wr_id=5 opcode=SEND sg=A.mr0[128:136] ah=A.ah0 remote_qpn=B.qp0 "
+    "remote_qkey=0x11111111 flags=SIGNALED"
+)
+
+
+@pytest.mark.parametrize("node", "AB")
+@pytest.mark.parametrize(
+    ("lines", "question"),
+    [
+        (("use rc_pair", "gid del {0} index=1", _WRITE, "run"),
+         "why A.qp0.wr[5]"),
+        (("use ud_pair", "gid del {0} index=1", "post_recv B.qp0 sg=B.mr0[0:104]", _DATAGRAM,
+          "run"), "why A.qp0.wr[5]"),
+        (("use rc_pair", "reset A.qp0", "reset B.qp0", "gid del {0} index=1",
+          "connect {0}.qp0 {1}.qp0"), "why"),
+    ],
+)  # fmt: skip
+def test_an_address_that_was_deleted_is_given_back(
+    node: str, lines: tuple[str, ...], question: str
+) -> None:
+    other = "B" if node == "A" else "A"
+    report = answer(played(*(line.format(node, other) for line in lines)), question)
+    assert report.remedy is not None
+    assert report.remedy.works, report.text
+    address = "10.0.0.1" if node == "A" else "10.0.0.2"
+    assert report.remedy.cure.lines[0] == f"gid add {node} ::ffff:{address} index=1"
+
+
+def test_an_address_that_another_took_the_place_of_is_not_given_back() -> None:
+    lab = played("use rc_pair", "gid del B index=1", "gid add B 10.0.0.77 index=1",
+                 "post_recv B.qp0 sg=B.mr0[0:64]", _LONG, "run")  # fmt: skip
+    report = answer(lab, "why A.qp0.wr[5]")
+    assert report.remedy is not None
+    assert report.remedy.works
+    assert not any(line.startswith("gid") for line in report.remedy.cure.lines)
