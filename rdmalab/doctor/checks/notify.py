@@ -80,16 +80,13 @@ def armed_after_cqe(case: Case, waiter: EventWaiter) -> Finding:
     if not thread_waits.stays(case):
         return ok("the next completion raises its event")
     cq = late[0]
-    solicited = cq.armed is Arm.SOLICITED
-    lines = completion_queues.one_more(case, cq, solicited=solicited)
-    arm = f"req_notify_cq {case.names.of(cq.thing)}"
-    program = "poll after req_notify_cq, until the queue is empty; only then wait"
-    first = thread_waits.added(case, cq, cq.cqes[0])
+    name, first = case.names.of(cq.thing), thread_waits.added(case, cq, cq.cqes[0])
+    arm = f"req_notify_cq {name}"
+    advice = f"after {arm} poll {name} until it is empty, only then wait; or arm it before"
     return fail(
         fact(_came(case, cq, cq.cqes[0]), first),
         thread_waits.armed_words(case, cq), thread_waits.wait_evidence(case, waiter),
-        cure=Fix([*([arm] if solicited else []), *lines]) if lines else Fix(program=program),
-        since=thread_waits.armed(case, cq),
+        cure=Fix([arm], program=advice, before=first), since=thread_waits.armed(case, cq),
     )  # fmt: skip
 
 
