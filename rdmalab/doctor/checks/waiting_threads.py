@@ -221,7 +221,7 @@ def condition_false(case: Case, waits: ThreadWait) -> Finding:
         qp = find_qp(case.world, *thing[1:]) if thing.noun is Noun.QP else None
         if qp is not None and waits_without_limit(qp):
             return ok(f"{case.names.of(thing)} retries a request, and what follows it waits")
-    if memory_waits.failed_writes(case, watched(case.session, question)):
+    if memory_waits.failed_writes(case, case.node, watched(case.session, question)):
         return ok("the request that was to write what it waits for has failed")
     values = [fact(f"{render(each)} is {conditions.value_text(case.session.ask(each))}")
               for each in facts(question)] if other is None else other.evidence  # fmt: skip

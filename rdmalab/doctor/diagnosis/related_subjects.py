@@ -219,8 +219,10 @@ def _program(case: Case) -> list[Subject]:
     if program.state is ProgramState.DONE:
         return _unnoticed(case) + _awaited(case)
     waits = thread_wait(case)
+    swap = vain_swap(case, program)  # of a lock: its release may have failed
+    released = failed_writes(case, swap.node, swap.word) if swap is not None else []
     spins = waits is not None and calls and calls[-1].event >= waits.since()
-    return _awaited(case) + (newest if spins else [])
+    return released + _awaited(case) + (newest if spins else [])
 
 
 def _unnoticed(case: Case) -> list[Subject]:
@@ -273,7 +275,7 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
     found += [each for srq in waits.shared for each in oldest(srq)]
     piece = watched(case.session, waits.program.line.question)
     looked = bytes_at(case.session, case.node, piece) if piece is not None else None
-    found += failed_writes(case, piece) + ([looked] if looked is not None else [])
+    found += failed_writes(case, case.node, piece) + ([looked] if looked is not None else [])
     named = [t for t in waits.things if t.noun is Noun.QP]
     for qp in (qp for qp in waits.qps if qp.thing in named):
         found += undone(qp) + first_failed(case.log, qp.thing)

@@ -147,23 +147,23 @@ def _distance(one: Piece, other: Piece) -> int:
     return max(one[0] - sum(other), other[0] - sum(one))
 
 
-def failed_writes(case: Case, piece: Piece | None) -> list[Subject]:
-    """The requests of other nodes that were to write some bytes of the case's node, and did not.
+def failed_writes(case: Case, node: str, piece: Piece | None) -> list[Subject]:
+    """The requests that were to write some bytes of a node from another node, and did not.
 
     Only the first of each queue pair, and none from before these bytes were written last.
     """
     if piece is None:
         return []
-    came = last_arrival(case.log, case.node, piece)
+    came, hca = last_arrival(case.log, node, piece), case.world.nodes[node]
     found: dict[Thing, Subject] = {}
-    for event, thing, wqe in (*_failed(case), *_lost(case)):
+    for event, thing, wqe in (*_failed(case), *_lost(case, node)):
         qp = find_qp(case.world, thing.node, thing.number)
-        if qp is None or peer_node(case.world, qp) != case.node or wqe.work is None:
+        if qp is None or peer_node(case.world, qp) != node or wqe.work is None:
             continue
         writes = wqe.work.remote & (Access.REMOTE_WRITE | Access.REMOTE_ATOMIC)
         if came is not None and event < came.event:
             continue
-        if writes and meet([piece], _targets(case.hca, wqe) or [piece]):
+        if writes and meet([piece], _targets(hca, wqe) or [piece]):
             found.setdefault(thing, Subject.of_send(thing, wqe))
     return list(found.values())
 
@@ -174,9 +174,9 @@ def _failed(case: Case) -> Iterator[tuple[int, Thing, SendWqe]]:
         yield event_of(record), Thing(Noun.QP, *place_of(record)), send_wqe_of(record)
 
 
-def _lost(case: Case) -> Iterator[tuple[int, Thing, SendWqe]]:
-    """The unacknowledged sends that were lost or dropped, with the event of their post."""
-    for subject in lost_messages(case.session, case.log, lambda thing: thing.node != case.node):
+def _lost(case: Case, node: str) -> Iterator[tuple[int, Thing, SendWqe]]:
+    """The unacknowledged sends of other nodes that were lost, with the event of their post."""
+    for subject in lost_messages(case.session, case.log, lambda thing: thing.node != node):
         send = Send(case.session, subject, case.log)
         if send.wqe is not None and send.posted is not None:
             yield send.posted, subject.thing, send.wqe

@@ -38,7 +38,8 @@ _TURNS = 2  # that are over, before a thread is said to repeat
 class VainSwap(NamedTuple):
     """The compare-and-swap that a thread repeats.
 
-    posted, ended: events of the newest one that is over; where: the word; found: its value.
+    posted, ended: events of the newest one that is over; where, node, word: the name and place of
+    the word; found: its value.
     """
 
     wqe: SendWqe
@@ -47,6 +48,8 @@ class VainSwap(NamedTuple):
     ended: int
     where: str
     found: int
+    node: str
+    word: Piece
 
 
 class _Turn(NamedTuple):
@@ -91,7 +94,7 @@ def vain_swap(case: Case, program: Program) -> VainSwap | None:
     )
     if changes or where is None or newest.ended is None:
         return None
-    return VainSwap(newest.wqe, newest.qp, newest.posted, newest.ended, where, found)
+    return VainSwap(newest.wqe, newest.qp, newest.posted, newest.ended, where, found, node, word)
 
 
 def foreseen_swap(case: Case, wqe: SendWqe) -> tuple[str, int] | None:

@@ -89,3 +89,25 @@ def test_a_swap_under_way_that_will_find_another_value_is_foreseen() -> None:
     assert not why(played(*before, post.format(7)), "A.qp0.wr[4]").warnings
     lab = played(*before, post.format(0), "program B.free lines={write B.mr0[0:1] 0}")
     assert not why(lab, "A.qp0.wr[4]").warnings
+
+
+_OTHER = "create_qp {0}.holder pd={0}.pd0 qp_type=RC send_cq={0}.cq0 recv_cq={0}.cq0 max_send_wr=4"
+_TAKE = _SWAP.split(";")[0].replace("A.qp0", "A.holder")
+
+
+@each("question", ["why", "why A.lock"])
+@each("release", ["opcode=RDMA_WRITE", "opcode=ATOMIC_CMP_AND_SWP compare_add=1 swap=0"])
+def test_a_failed_release_is_the_root_of_a_lock_that_stays_taken(
+    release: str, question: str
+) -> None:
+    """The holder's release names a wrong key: the word keeps the value of the holder."""
+    ends = (_OTHER.format(node) for node in "AB")
+    failed = (f"post_send A.holder wr_id=9 {release} sg=A.mr0[16:24] remote_addr=B.mr0[64] "
+              "rkey=0x9999 flags=SIGNALED")  # fmt: skip
+    lab = played(_USE, *ends, "connect A.holder B.holder", _TAKE, "run", failed, "run",
+                 "poll_cq A.cq0 num_entries=2", _LOCK, "run 60us")  # fmt: skip
+    report = answer(lab, question)
+    assert report.slug == "rem-access"
+    assert "A.holder.wr[9] ended with REM_ACCESS_ERR" in report.text
+    kind = Status.NEVER if question == "why A.lock" else Status.FAILED
+    assert report.outcome.kind is kind
