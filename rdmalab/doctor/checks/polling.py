@@ -9,12 +9,13 @@ from rdmalab.doctor.evidence.work_requests import CqePlace
 from rdmalab.doctor.facts import conditions
 from rdmalab.doctor.facts.vain_polls import found_nothing
 from rdmalab.doctor.fixes.completion_queues import message_again, needed, recreate
+from rdmalab.doctor.fixes.refused_calls import advice
 from rdmalab.doctor.kit import *
 from rdmalab.doctor.moments.future import goes_on
 from rdmalab.doctor.moments.unreported import done_unsignaled
 from rdmalab.hca import async_events
 from rdmalab.spec.completions import Arm
-from rdmalab.spec.records import noun_of
+from rdmalab.spec.records import channel_of, noun_of
 from rdmalab.world.relations import DESTROYERS
 
 
@@ -401,6 +402,33 @@ def unacked_events(case: Case, wanted: Thing) -> Finding:
         return ok("later events of this run acknowledge them")
     evidence = [*_taken(case, wanted, many), *_call_waits(case)]
     return fail(*evidence, cure=Fix(_acks(case, wanted, many)))
+
+
+@unacked_events.instead
+def _acknowledged_too_many(case: Case, call: Call) -> Finding | None:
+    """FAIL of an acknowledgement of more events than were read of its queue."""
+    if call.refusal != "cq-events-ack":
+        return None
+    line = advice(case).line
+    cure = Fix([line] if line else [], program="" if line else _ACKNOWLEDGE)
+    return fail(fact(call.call_text(case.session), call.event), *_read(case), cure=cure,
+                since=call.event)  # fmt: skip
+
+
+_ACKNOWLEDGE = "acknowledge each event once, on the completion queue that get_cq_event returned"
+
+
+def _read(case: Case) -> list[Evidence]:
+    """The completion queues of the node whose events were read and not acknowledged."""
+    found = []
+    for number, cq in case.hca.cqs.items.items():
+        read = case.log.of(Kind.CQ_EVENT_TAKEN, case.node, number)
+        if cq.unacked and read:
+            name = case.names.of(cq.thing)
+            channel = case.name(Noun.CHANNEL, case.node, channel_of(read[-1]))
+            text = f"get_cq_event {channel} returned {name}, whose event is unacknowledged"
+            found.append(fact(text, event_of(read[-1])))
+    return found
 
 
 def unacked(case: Case, thing: Thing) -> int:

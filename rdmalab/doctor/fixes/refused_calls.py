@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from rdmalab.command import CallArguments, Invocation, Noun
+from rdmalab.command import CallArguments, Invocation
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.check import Check, Evidence, Finding, Fix, fact, fail
+from rdmalab.doctor.check import Check, Finding, Fix, fact, fail
 from rdmalab.doctor.moments.future import undone_trial
 from rdmalab.grammar.format import render
 from rdmalab.repair import commands
@@ -12,7 +12,6 @@ from rdmalab.repair.by_rule import named, suggestion
 from rdmalab.session.lines import replies
 from rdmalab.spec.causes import CauseRow
 from rdmalab.spec.programs import BLOCKING
-from rdmalab.spec.records import Kind, channel_of, event_of
 from rdmalab.spec.rules import RULES
 from rdmalab.spec.work import SendFlags
 
@@ -105,23 +104,9 @@ def by_rule(case: Case) -> list[tuple[Check, Finding]]:
         cure = Fix(program=f"give {call.verb} what is legal: {legal}")
     found = fail(
         fact(call.call_text(case.session), call.event), *([fact(legal)] if legal else []),
-        *(_unacknowledged(case) if rule == "cq-events-ack" else []),
         cure=cure, since=call.event,
     )  # fmt: skip
     return [(Check(rule, row, lambda _case: found), found)]
-
-
-def _unacknowledged(case: Case) -> list[Evidence]:
-    """The completion queues of the node whose events were read and not acknowledged."""
-    found = []
-    for number, cq in case.hca.cqs.items.items():
-        read = case.log.of(Kind.CQ_EVENT_TAKEN, case.node, number)
-        if cq.unacked and read:
-            name = case.name(Noun.CQ, case.node, number)
-            channel = case.name(Noun.CHANNEL, case.node, channel_of(read[-1]))
-            text = f"get_cq_event {channel} returned {name}, whose event is unacknowledged"
-            found.append(fact(text, event_of(read[-1])))
-    return found
 
 
 def _rule(case: Case) -> str:

@@ -235,7 +235,7 @@ _WRONG_QUEUE_ACKNOWLEDGED = (
 
 def test_events_acknowledged_on_the_wrong_queue_are_past_once_none_is_left() -> None:
     lab = played(*_WRONG_QUEUE_ACKNOWLEDGED)
-    assert "cq-events-ack" in [cause.check.slug for cause in why(lab).warnings]
+    assert "unacked-events" in [cause.check.slug for cause in why(lab).warnings]
     lab.do("apply")
     lab.do("run 1ms")
     report = why(lab)
@@ -245,4 +245,4 @@ def test_events_acknowledged_on_the_wrong_queue_are_past_once_none_is_left() -> 
 def test_a_refused_acknowledgement_stays_while_events_are_unacknowledged() -> None:
     lab = played(*_WRONG_QUEUE_ACKNOWLEDGED[:5], _WRONG_QUEUE_ACKNOWLEDGED[6], "run",
                  "get_cq_event B.ch0", "ack_cq_events B.cq1")  # fmt: skip
-    assert why(lab).slug == "cq-events-ack"
+    assert why(lab).slug == "unacked-events"
