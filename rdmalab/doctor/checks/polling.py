@@ -138,6 +138,8 @@ def already_polled(case: Case, work: Send | Receive) -> Finding:
 @already_polled.instead
 def _taken_before(case: Case, waits: ThreadWait) -> Finding:
     """Of a thread that only waits, at rest, whether others took all that came to its queue."""
+    if any(case.log.about(Kind.CQ_OVERRUN, cq) for cq in waits.cqs):
+        return ok("a completion of its queue was lost: it was full")
     event = thread_waits.read_by_other(case)
     if waits.took_the_last and _polls_too_often(case, waits):
         cure = Fix(program=waits.one_poll_each())

@@ -296,6 +296,19 @@ def test_work_flushed_by_a_dead_queue_leads_to_the_overrun() -> None:
     assert chain(lab)[0] == "cq-overrun"
 
 
+def test_a_poll_for_a_completion_that_an_overrun_lost_is_not_one_poll_too_many() -> None:
+    makes = "create_qp {0}.q pd={0}.pd0 qp_type=RC send_cq={1} recv_cq={1} max_recv_wr=4"
+    receives = [f"post_recv B.q wr_id={n} sg=B.mr0[{n}:{n + 1}]" for n in range(3)]
+    sends = [f"post_send A.q wr_id={n} opcode=SEND sg=A.mr0[0:1]" for n in range(3)]
+    polls = program("B.rx", "sleep 20us", *["poll B.small"] * 3)
+    lab = lab_of("create_cq B.small cqe=1", makes.format("A", "A.cq0"),
+                 makes.format("B", "B.small"), "connect A.q B.q", *receives, polls, *sends,
+                 "run 1ms")  # fmt: skip
+    report = why(lab, "B.rx")
+    assert report.slug == "cq-overrun"
+    assert "already-polled" not in [cause.check.slug for cause in report.chain]
+
+
 # --------------------------------------------------------------------------- unacked-events
 _TAKES = ("req_notify_cq B.cq0", "get_cq_event B.ch0", "poll B.cq0", "destroy_qp B.qp0")
 
