@@ -50,9 +50,22 @@ def _unready(case: Case, qp: QueuePair, *first: Evidence) -> Finding:
         case, *first,
         fact(f"{empty}{kept}", naks[0].event),
         fact(f"{fmt.count(len(naks), 'RNR NAK')} {many}, the last one here", naks[-1].event),
-        *_next(qp), cure=Fix(commands.rooms(case, peer, wqe.length)),
+        *_beside(case, peer), *_next(qp), cure=Fix(commands.rooms(case, peer, wqe.length)),
         since=naks[0].event,
     )  # fmt: skip
+
+
+def _beside(case: Case, target: QueuePair) -> list[Evidence]:
+    """A receive on another queue pair than the one without, to which its peer has sent nothing."""
+    for other in case.world.nodes[target.node].qps.items.values():
+        peer = peer_of(case.world, other)
+        unused = peer is not None and peer.node == case.node and not peer.sq.posted
+        if other is target or other.shares_receives or not other.rq.wqes or not unused:
+            continue
+        text = (f"the receive was posted on {case.qp_name(other)}, which gets no message: "
+                f"this one goes to {case.qp_name(target)}")  # fmt: skip
+        return [fact(text, case.log.last(Kind.RECV_POSTED, other.thing))]
+    return []
 
 
 def _next(qp: QueuePair) -> list[Evidence]:
@@ -128,7 +141,7 @@ def no_rr(case: Case, send: Send, qp: QueuePair) -> Finding:
     if meant is not None:
         return _misdirected(case, send, send.wqe, target, meant)
     cure = _no_rr_cure(case, send.wqe, qp, target)
-    return fail(*found, cure=cure, since=since)
+    return fail(*found, *_beside(case, target), cure=cure, since=since)
 
 
 def _still_unready(case: Case, qp: QueuePair) -> Finding:

@@ -67,3 +67,23 @@ def test_full_queue_of_a_batch(ids: tuple[int], slug: str) -> None:
         "run 10us",
     )  # fmt: skip
     assert blamed(lab, "ENOMEM")[0] == slug
+
+
+@pytest.mark.parametrize("retry", [0, 7])
+@pytest.mark.parametrize("used", [False, True])
+def test_a_receive_on_another_queue_pair_is_named_beside_the_rnr_nak(
+    retry: int, used: bool
+) -> None:
+    """Not where the peer of that other queue pair sends, too: its receive is for that message."""
+    make = "create_qp {0}.q pd={0}.pd0 qp_type=RC send_cq={0}.cq0 recv_cq={0}.cq0"
+    write = "post_send A.q wr_id=8 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED"
+    lab = played(
+        f"use rc_pair rnr_retry={retry} min_rnr_timer=4", make.format("A"), make.format("B"),
+        "connect A.q B.q", "post_recv B.q wr_id=1 sg=B.mr0[0:64]", *([write] if used else []),
+        "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED", "run 1ms",
+    )  # fmt: skip
+    report = why(lab, "A.qp0.wr[2]")
+    named = "the receive was posted on B.q, which gets no message: this one goes to B.qp0"
+    assert (named in report.text) is not used
+    assert report.remedy is not None
+    assert report.remedy.works
