@@ -65,6 +65,11 @@ SCRIPTABLE = Facts(in_scenarios=True)
 VERB = Facts(in_scenarios=True, is_verb=True)
 
 
+def is_query(verb: str) -> bool:
+    """Whether a verb only reads: query_qp, query_port, …"""
+    return verb.startswith("query_")
+
+
 @dataclass(frozen=True, eq=False)  # no slots: they have no room for what is cached
 class Command:
     """A command, made from one function by `@command`.

@@ -18,11 +18,12 @@ from rdmalab.command import (
     Refused,
     Thing,
     aliases,
+    is_query,
 )
 from rdmalab.grammar.nodes import Node
 from rdmalab.session.branch import TimePoint
 from rdmalab.session.breakpoints import Breakpoints
-from rdmalab.session.history import History
+from rdmalab.session.history import History, read_only_visit
 from rdmalab.session.journal import Entry, Journal
 from rdmalab.session.names import Binder, Names
 from rdmalab.spec.records import Kind
@@ -145,12 +146,13 @@ class Session:
         try:
             if command.asking:
                 self._check_questions(command, invocation)
-            if not command.changes_world:
+            looks = command.may_look and command.only_looks(invocation.arguments)
+            if looks or not command.changes_world:
+                place = self.world if command.changes_world else self
                 arguments = self.binder.bind(command, invocation)
-                return CommandOutcome(invocation, value=command.function(self, **arguments))
-            if command.may_look and command.only_looks(invocation.arguments):
-                arguments = self.binder.bind(command, invocation)
-                return CommandOutcome(invocation, value=command.function(self.world, **arguments))
+                return CommandOutcome(invocation, value=command.function(place, **arguments))
+            if is_query(command.name) and not self.history.live:
+                return self._as_query(command, invocation)
             outcome = self._as_event(command, invocation)
         except NotUnderstood as error:
             if error.place == NOWHERE and error.argument:
@@ -160,6 +162,13 @@ class Session:
         outcome.left = history.keep(Entry(trace.event, trace.at_ns, invocation))
         if trace.event >= history.moments.due:
             history.moments.take()
+        return outcome
+
+    def _as_query(self, command: Command, invocation: Invocation) -> CommandOutcome:
+        """Run a query in the past and undo its event: it changes nothing, so it opens no branch."""
+        with read_only_visit(self.history):
+            outcome = self._as_event(command, invocation)
+        outcome.event = None
         return outcome
 
     def _check_questions(self, command: Command, invocation: Invocation) -> None:

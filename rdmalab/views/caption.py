@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from rdmalab.command import is_query
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record, kind_of, node_of
@@ -48,7 +49,7 @@ def _is_query(records: list[Record]) -> bool:
     """Whether an event was a call that only reads, answered or refused."""
     verbs = [rec.verb_of(record) for record in records if kind_of(record) is Kind.CALLED]
     is_call = all(kind_of(record) in (Kind.CALLED, Kind.REFUSED) for record in records)
-    return is_call and bool(verbs) and verbs[0].startswith("query_")
+    return is_call and bool(verbs) and is_query(verbs[0])
 
 
 def meaning_of(record: Record) -> Meaning:

@@ -167,6 +167,19 @@ def test_a_command_in_the_past_opens_a_branch_and_loses_nothing() -> None:
     assert everything(lab) == new
 
 
+@pytest.mark.parametrize("line", ["query_qp A.qp0", "query_gid A index=99"])
+def test_a_query_in_the_past_opens_no_branch_and_changes_nothing(line: str) -> None:
+    lab = Lab()
+    visited(lab)
+    history_ = lab.session.history
+    history_.seek(history_.place_after(30))
+    seen = everything(lab)
+    (reply,) = lab.replies(line)
+    assert (reply.event, reply.left) == (None, "")
+    assert (reply.refusal is not None) == ("gid" in line)
+    assert (everything(lab), list(history_.branches)) == (seen, ["main"])
+
+
 def test_a_refusal_is_kept_with_its_rule() -> None:
     lab = Lab()
     lab.do("use rc_pair")
