@@ -48,6 +48,8 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import BLOCKING
 from rdmalab.spec.records import Kind
+from rdmalab.spec.states import ERROR_STATES
+from rdmalab.views.caption import last_act
 from rdmalab.world.programs import Program
 from rdmalab.world.relations import exists
 
@@ -79,12 +81,33 @@ def plain(session: Session, log: Log, question: Path | None) -> Report:
     # A thread that hangs because of a refused call stands before the call: the answer has both.
     hanging = {each.root for each in explained if each.subject.sort is Sort.PROGRAM
                and each.report.outcome.kind is Status.NEVER}  # fmt: skip
+    newest = _refused_now(session, log, explained)
+    aside = [each for each in aside if each.subject != newest]
     explained = sorted((examination for examination in explained if examination not in aside),
-                       key=lambda each: (_of_unused(log, each), *origin(each.report.causes[0]),
+                       key=lambda each: (each.subject != newest, _of_unused(log, each),
+                                         *origin(each.report.causes[0]),
                                          each.subject.sort is Sort.CALL and each.root in hanging),
                        )  # fmt: skip
     _join([each.report for each in explained], [each.report for each in (*aside, *gone_on)])
     return report_of_now(session, log, explained[0], [each.subject for each in explained])
+
+
+def _refused_now(session: Session, log: Log, explained: Sequence[Examination]) -> Subject | None:
+    """The call of the last event but queries, if it was refused: the user has just read of it.
+
+    None for a call of a program, and where the root is older: what moved the queue pair to an
+    error state, or a call refused for the same reason that work waits for.
+    """
+    last = last_act(session.world, session.world.event)
+    call = next((each for each in log.refused()[-1:] if each.event == last), None)
+    if call is None or call.program or session.caller_of(last):
+        return None
+    hca = session.world.nodes.get(call.thing[0])
+    qp = hca.qps.items.get(call.thing[1]) if hca is not None else None
+    slugs = {each.report.slug for each in explained if each.subject == call.subject}
+    waited = any(each.report.slug in slugs for each in explained
+                 if each.subject.sort is not Sort.CALL)  # fmt: skip
+    return None if waited or (qp is not None and qp.state in ERROR_STATES) else call.subject
 
 
 def _without_a_cause(

@@ -91,7 +91,7 @@ def test_destroyed_with_work_has_the_event_of_the_destroy(
 def test_in_use_comes_after_an_earlier_failure() -> None:
     lab = played("use rc_pair", "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8]"
                  " remote_addr=0x777000 rkey=0x77 flags=SIGNALED", "run", "poll_cq A.cq0",
-                 "dealloc_pd A.pd0")  # fmt: skip
+                 "dealloc_pd A.pd0", "alloc_pd A.pd1")  # fmt: skip
     assert chain(lab) == ["rem-access", "in-use"]
 
 

@@ -28,6 +28,27 @@ def test_a_refused_move_is_answered_where_the_queue_pair_stands_now() -> None:
     assert "also needs ah_attr" in why(lab).outcome.sentence
 
 
+_RKEY = "post_send A.qp0 wr_id=7 opcode=RDMA_WRITE sg=A.mr0[0:5] remote_addr=0 rkey=1"
+
+
+@pytest.mark.parametrize(
+    ("lines", "causes"),
+    [
+        (["destroy_cq A.cq0"], ["in-use", "rem-access"]),
+        (["destroy_cq A.cq0", "query_qp A.qp0"], ["in-use", "rem-access"]),
+        (["destroy_cq A.cq0", "alloc_pd A.pd1"], ["rem-access", "in-use"]),
+        (["modify_qp A.qp0 state=RESET", "modify_qp A.qp0 state=RTS"],
+         ["bring-up-attr", "rem-access"]),
+        (["modify_qp A.qp0 state=INIT"], ["rem-access"]),  # ERR is the effect of the failure
+    ],
+)  # fmt: skip
+def test_a_call_that_was_just_refused_stands_before_older_failures(
+    lines: list[str], causes: list[str]
+) -> None:
+    lab = played(_PAIR, _RKEY, "run", *lines)
+    assert [cause.check.slug for cause in why(lab).causes] == causes
+
+
 def test_a_second_loss_of_another_cause_is_named() -> None:
     lost = _DATAGRAM.format(qkey="0x11111111")
     lab = played(_UD, lost, "run", "post_recv B.qp0 wr_id=5 sg=B.mr0[0:64]",
