@@ -12,7 +12,11 @@ from rdmalab.classroom.lab_file import LabFile
 from rdmalab.classroom.work_log import WorkLog
 from rdmalab.vocabulary import VOCABULARY
 
-TEMPLATE = (resources.files("rdmalab.classroom") / "template.lab.yaml").read_text("utf-8")
+NEW_LAB = (resources.files("rdmalab.classroom") / "template.lab.yaml").read_text("utf-8")
+TEMPLATE = NEW_LAB.replace("    tries: 1\n    shuffle: true\n", "").replace(
+    "{from: 9, to: 64,", "{choose: [16, 32, 64],"
+)
+"""The lab of `lab new`, but with a known order of the choices, and three sizes."""
 FOLDER = Path(__file__).parents[2] / "instructor/labs"
 RECV = "post_recv B.qp0 sg=B.mr0[0:64]"
 SEND = "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:16] flags=SIGNALED"

@@ -28,14 +28,25 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "x.lab.yaml"
 
 
-def test_a_lab_from_its_beginning_to_a_table(
+def test_a_new_lab_is_checked_without_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A lecturer: new, check, draw, publish, grade, read the table."""
     monkeypatch.chdir(tmp_path)
     assert main(["lab", "new", "mine"]) == Exit.WELL
     assert main(["lab", "new", "mine"]) == Exit.USAGE
+    capsys.readouterr()
     assert main(["lab", "check", "mine.lab.yaml", "--students", "2"]) == Exit.WELL
+    checked = capsys.readouterr()
+    assert "warning" not in checked.out + checked.err
+
+
+def test_a_lab_from_its_beginning_to_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A lecturer: draw, publish, grade, read the table."""
+    monkeypatch.chdir(tmp_path)
+    text = TEMPLATE.replace("LAB-ID", "mine")
+    (tmp_path / "mine.lab.yaml").write_text(text)
     assert main(["run", "mine.lab.yaml"]) == Exit.WELL
     capsys.readouterr()
     (tmp_path / "class.csv").write_text("id,name\ns1,x\ns2,y\n")
@@ -46,7 +57,7 @@ def test_a_lab_from_its_beginning_to_a_table(
     digest = capsys.readouterr().err.split()[-1]
     works = tmp_path / "works"
     works.mkdir()
-    named = right("s1", TEMPLATE.replace("LAB-ID", "mine"))
+    named = right("s1", text)
     lines = [line for line in named.splitlines() if not line.startswith("lab:")]
     (works / "s1.yaml").write_text("\n".join([*lines, f"lab: mine {digest}"]))
     (works / "2.txt").write_text("nothing of that kind")

@@ -5,7 +5,7 @@ import pytest
 from rdmalab.classroom.lab_mistakes import LabChecker
 from rdmalab.lab import open_session
 from rdmalab.vocabulary import VOCABULARY
-from tests.classroom.labs import FOLDER, TEMPLATE, loaded
+from tests.classroom.labs import FOLDER, NEW_LAB, TEMPLATE, loaded
 from tests.scenario.campaign import LABS, tally_of
 
 CHECKER = LabChecker(VOCABULARY, open_session)
@@ -24,7 +24,7 @@ def line_of(text: str, part: str) -> int:
 def test_labs_have_no_mistakes() -> None:
     for path in sorted(FOLDER.glob("*.lab.yaml")):
         assert CHECKER.mistakes(path.read_text(), str(path)) == [], path
-    assert found(TEMPLATE) == []
+    assert found(NEW_LAB) == []
 
 
 CHANGES = [
