@@ -29,7 +29,7 @@ def verb_of(word: str) -> str:
 
 
 EMPTY = "new makes an empty world"
-_SEARCH = "explain WORD explains a term, help WORD a verb or a key"
+_SEARCH = "/ in a pane finds a text; explain WORD explains a term, help WORD a verb or a key"
 _LEAVES = "quit leaves; new leaves a lab or a lesson only"
 # Words for which other programs have what the lab calls otherwise.
 ELSEWHERE = {
@@ -44,6 +44,9 @@ ELSEWHERE = {
     "theme": "settings theme NAME chooses the colours; F3 changes to the next theme",
     "ls": "show lists the objects, lessons the lessons",
     "compare": "rdmalab compare is a command of the shell; profile NAME changes the device here",
+    "grade": "submit writes what you have done; rdmalab grade is a command of the shell",
+    "check": "checklist shows the checks of why; rdmalab check is a command of the shell",
+    "filter": "f in the pane Wire filters packets; help filter explains it",
     "branch": "branches lists the branches of time; switch NAME goes to one",
     "jump": "goto goes to a moment; F2 finds an object and shows it",
     "pin": "p in the pane of a node holds its queue pair; F2 finds any object",

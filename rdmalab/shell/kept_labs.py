@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _KEPT = 8  # older files of a lab, with which a session may have begun that is restored later
 _LABS = 20  # labs that are kept, each of one student
 _HEAD = 2_000  # bytes that its first line has at most
+OF_THE_SHELL = ("check", "draw", "new", "notes", "publish", "try")
+"""The commands of `rdmalab lab`, which make labs."""
 _ODD = re.compile(r"[^A-Za-z0-9.-]+")
 
 
@@ -82,6 +84,8 @@ async def return_to_lab(evaluation: "Evaluation", request: ReturnToLab) -> None:
             f"no work in a lab {quoted(request.name)} is kept" if request.name else "no lab is kept"
         )
         hint = f"kept: {known}" if known else "load labs/by-hand student=ID opens one"
+        if request.name in OF_THE_SHELL:
+            hint = f"rdmalab lab {request.name} is a command of the shell"
         evaluation.report_error(f"{what}. {hint}")
         return
     path = recorded or same[0].path

@@ -32,6 +32,10 @@ def test_a_misspelled_word_of_another_program_has_its_hint() -> None:
     assert elsewhere("branch").startswith("branches lists")
     assert "F2 finds" in elsewhere("jump")
     assert "holds its queue pair" in elsewhere("pin")
+    for word in ("grade", "check", "compare"):
+        assert f"rdmalab {word} is a command of the shell" in elsewhere(word)
+    assert "f in the pane Wire" in elsewhere("filter")
+    assert "/ in a pane" in elsewhere("find")
     assert elsewhere("qqq") == elsewhere("r" * 50) == ""
 
 

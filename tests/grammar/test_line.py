@@ -240,7 +240,8 @@ MISTAKES = [
     'no verb "leave" | quit leaves; new leaves a lab or a lesson only',
     "find timeout",
     "^^^^",
-    'no verb "find" | explain WORD explains a term, help WORD a verb or a key',
+    'no verb "find" | / in a pane finds a text; explain WORD explains a term, '
+    "help WORD a verb or a key",
     "theme light",
     "^^^^^",
     'no verb "theme" | settings theme NAME chooses the colours; F3 changes to the next theme',

@@ -315,6 +315,10 @@ def test_labs_are_kept_apart_by_name_and_student(state: Path) -> None:
     answer = typed(person(state), "lab dran")
     assert answer.startswith('no work in a lab "dran" is kept. kept: ')
     assert "labs/sq-full (s2), 0 of 7 points" in answer
+    for word in ("new", "check"):
+        assert f"rdmalab lab {word} is a command of the shell" in typed(
+            person(state), f"lab {word}"
+        )
 
 
 def test_a_lab_can_be_begun_again_and_the_old_work_stays_in_its_file(state: Path) -> None:
