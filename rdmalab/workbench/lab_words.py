@@ -122,7 +122,7 @@ def hint(session: Session, task_id: str = "", sure: Literal["", "yes"] = "") -> 
 
 
 @command(Facts())
-def answer(session: Session, task_id: str, text: Annotated[str, PROSE] = "") -> GiveAnswer:
+def answer(session: Session, choice_or_task: str, text: Annotated[str, PROSE] = "") -> GiveAnswer:
     """Answer the open question of a lesson or a lab; of a task by its name, the last answer counts.
 
     A choice is named by its letter, its number or words of its text; a letter alone is enough while
@@ -133,7 +133,7 @@ def answer(session: Session, task_id: str, text: Annotated[str, PROSE] = "") -> 
     Example: answer see EAGAIN
     """
     del session
-    return GiveAnswer(task_id, text)
+    return GiveAnswer(choice_or_task, text)
 
 
 @command(Facts(touches_files=True, recovery=Recovery.SKIP))

@@ -39,6 +39,12 @@ def test_a_lab_begins_with_its_tasks(talk: Prompt) -> None:
     assert "The pair still works in the other direction." in text
 
 
+def test_an_answer_without_words_is_refused_with_an_example(talk: Prompt) -> None:
+    refused = typed(talk, "answer")
+    assert "answer also needs choice_or_task" in refused
+    assert "for example: answer b" in refused
+
+
 def test_a_student_gets_from_a_wrong_answer_to_the_submission(talk: Prompt) -> None:
     assert "Look at show wire." in typed(talk, "answer answer-of-b 1")
     assert "1 of 4 points" in typed(talk, "answer answer-of-b 2")
