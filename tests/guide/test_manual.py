@@ -99,6 +99,7 @@ def test_no_row_of_a_page_is_wider_than_the_screen(name: str, width: int) -> Non
     ("word", "place"),
     [
         ("keys", "keys"), ("search", "screen"), ("copy", "screen"), ("zoom", "screen"),
+        ("notes", "screen"),
         ("color", "screen"), ("colours", "screen"), ("themes", "screen"), ("F5", "keys"),
         ("exit codes", "environment"), ("NO_COLOR", "screen"), ("grade", "teaching"),
         ("settings", "environment"), ("wireshark", "python"), ("undo", "time"), ("blind", "plain"),
