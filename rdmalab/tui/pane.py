@@ -116,7 +116,8 @@ class Pane(Fitted, can_focus=True, inherit_bindings=False):
         if (number := following(self.places(self.wanted), at, step)) is not None:
             self.show_found(number)
         elif self.wanted:
-            self.notify(f"nothing here has {self.wanted!r}", timeout=2)
+            where = self.sought.partition(":")[0]
+            self.notify(f"{where}: none has {self.wanted!r}", timeout=2)
 
     async def press(self, key: str) -> None:
         """Carry out what a key of the pane, or of all panes, is bound to."""

@@ -66,7 +66,7 @@ async def test_n_goes_on_and_a_text_that_is_nowhere_is_reported() -> None:
         await it.pilot.press("n")
         assert pane.found == newest  # type: ignore[attr-defined]
         await it.pilot.press("slash", "ctrl+u", *"nowhere", "enter")
-        said = "nothing here has 'nowhere'"
+        said = "find in these rows: none has 'nowhere'"
         await it.until(lambda: any(each.message == said for each in it.app._notifications))
 
 
