@@ -15,6 +15,16 @@ class ProgramState(IntEnum):
     DONE = auto()
     FAILED = auto()
 
+    @property
+    def is_over(self) -> bool:
+        """Whether no line is carried out any more."""
+        return self in (ProgramState.DONE, ProgramState.FAILED)
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether no line is carried out now: it waits, or has failed."""
+        return self in (ProgramState.WAITING, ProgramState.FAILED)
+
 
 class WordRow(NamedTuple):
     """The syntax of a word and its effect."""

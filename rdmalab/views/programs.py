@@ -15,7 +15,6 @@ from rdmalab.world.relations import exists
 from rdmalab.world.world import World
 
 _INDENT = "  "
-_STUCK = (ProgramState.WAITING, ProgramState.FAILED)
 
 
 @dataclass(slots=True)
@@ -39,7 +38,7 @@ class ProgramRow:
             return f"{self.name} DONE at {since}"
         when = "at" if self.state is ProgramState.FAILED else "since"
         why = f": {self.why}" if self.why else ""
-        where = "in" if self.state in _STUCK else "before"
+        where = "in" if self.state.is_stuck else "before"
         head = f"{self.name} {self.state.name} {where} line {self.line} {when} {since}"
         return f"{head}: {self.doing}{why}"
 
@@ -116,7 +115,5 @@ def line_rows(world: World, thing: Thing) -> list[LineRow]:
 
 def stuck_rows(world: World, names: Names) -> list[ProgramRow]:
     """Programs that are not done and that no planned event lets continue."""
-    things = [
-        Thing(Noun.PROGRAM, p.node, p.number) for p in programs_of(world) if p.state in _STUCK
-    ]
+    things = [Thing(Noun.PROGRAM, p.node, p.number) for p in programs_of(world) if p.state.is_stuck]
     return [program_row(world, names, thing) for thing in things]

@@ -256,7 +256,7 @@ def _waiter(case: Case, event: int) -> str:
     """The other thread that waits for a receive of a destroyed queue pair; empty if none."""
     cq = created_with(case.session, case.log, case.subject.thing, "recv_cq")
     waiting = [case.name(Noun.PROGRAM, p.node, p.number) for p in programs_of(case.world)
-               if p.state not in thread_waits.OVER and cq in ThreadWait(case, p).cqs]  # fmt: skip
+               if not p.state.is_over and cq in ThreadWait(case, p).cqs]  # fmt: skip
     return next((name for name in waiting if name != case.log.who(event)), "")
 
 

@@ -190,7 +190,7 @@ def _waiting(case: Case, thing: Thing, cq: int) -> Program | None:
     """The program, if it waits for a completion of this queue."""
     asked = Case(case.session, Subject(Sort.PROGRAM, thing), case.log, asked=case.asked)
     program = asked.program
-    if program is None or program.state in thread_waits.OVER:
+    if program is None or program.state.is_over:
         return None
     looks = program.line.word == "poll" or program.state is ProgramState.WAITING
     looked_at = thread_waits.looked_at(asked) if looks else []

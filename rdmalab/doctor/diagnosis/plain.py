@@ -41,6 +41,7 @@ from rdmalab.doctor.moments.unreported import (
     lost_receives,
     stopped_threads,
 )
+from rdmalab.doctor.moments.what_if import IDLE
 from rdmalab.doctor.report.report import TOO_EARLY, UNKNOWN, Cause, Report
 from rdmalab.grammar.nodes import Path
 from rdmalab.grammar.trees import render
@@ -76,7 +77,7 @@ def plain(session: Session, log: Log, question: Path | None) -> Report:
         return _without_a_cause(session, log, question, left, gone_on, found)
     # A success without a completion, or a thread that polls for nothing, may be as it is meant.
     loud = [each for each in explained if not each.report.outcome.done
-            and each.report.slug not in _IDLE] or explained  # fmt: skip
+            and each.report.slug not in IDLE] or explained  # fmt: skip
     aside = [*_aside(log, loud), *(each for each in explained if each not in loud)]
     # A thread that hangs because of a refused call stands before the call: the answer has both.
     hanging = {each.root for each in explained if each.subject.sort is Sort.PROGRAM
@@ -151,9 +152,6 @@ def _join(reports: list[Report], aside: list[Report]) -> None:
     first.stations = sorted(unique(c for each in reports for c in each.stations), key=origin)
     minor = (cause for each in aside for cause in each.causes if cause not in first.causes)
     first.warnings = unique([*(c for each in reports for c in each.warnings), *minor])
-
-
-_IDLE = ("nothing-outstanding", "silent-peer")
 
 
 def _of_unused(log: Log, examination: Examination) -> bool:

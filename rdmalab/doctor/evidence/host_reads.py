@@ -22,7 +22,6 @@ from rdmalab.grammar.program import Line
 from rdmalab.grammar.trees import paths
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
-from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.work import WROpcode
 from rdmalab.world.programs import Program, programs_of
@@ -30,7 +29,6 @@ from rdmalab.world.programs import Program, programs_of
 _WRITES = (WROpcode.RDMA_WRITE, WROpcode.RDMA_WRITE_WITH_IMM)
 MOST_FETCHES = 64
 """Of the reads of the adapter so many are looked at, the newest."""
-_OVER = (ProgramState.DONE, ProgramState.FAILED)
 
 
 class Arrival(NamedTuple):
@@ -119,7 +117,7 @@ def _reads(log: Log, node: str) -> list[_Read]:
                 number = rec.line_number_of(record)
                 if number in looks:
                     own = program.thing, looks[number][0], rec.event_of(record), looks[number][1]
-                    found.append(_Read(*own, program.state in _OVER))
+                    found.append(_Read(*own, program.state.is_over))
     return found
 
 
@@ -139,7 +137,7 @@ def _fetches(log: Log, node: str) -> Iterator[_Read]:
             if rec.kind_of(ran) is Kind.PROGRAM_RAN and (program := programs.get(thing)):
                 at = rec.line_number_of(ran) - 1
                 if any(line.word in ("wait", "poll") for line in program.lines[:at]):
-                    over = program.state in _OVER
+                    over = program.state.is_over
                     yield _Read(thing, program.lines[at], event, piece, over)
 
 
@@ -263,7 +261,7 @@ def is_lost(log: Log, node: str, late: WrittenOver) -> bool:
         return False
     later = (each.piece for each in _reads(log, node) if each.event > late.came.event)
     coming = (piece for program in programs_of(log.session.world)
-              if program.node == node and program.state not in _OVER
+              if program.node == node and not program.state.is_over
               for _, piece in _looks(log, program))  # fmt: skip
     if any(meet([piece], [late.piece]) for piece in (*later, *coming)):
         return False

@@ -16,7 +16,6 @@ from rdmalab.spec.work import BUILDERS, WORK, Local
 _BUILT = {name: opcode for opcode, name in BUILDERS.items()}
 POSTING = (*SENDING, *RECEIVING)
 _WRITING = (*SENDING, *_BUILT, *RECEIVING, "write", "fill")
-_OVER = (ProgramState.DONE, ProgramState.FAILED)
 
 
 def is_to_post(
@@ -89,7 +88,7 @@ def _first(program: Program) -> int:
 
 def writing_requests(program: Program) -> Iterator[CallArguments]:
     """Of a thread that has not failed the arguments of what it has still to post or to write."""
-    return _requests_to_come(program) if program.state not in _OVER else iter(())
+    return _requests_to_come(program) if not program.state.is_over else iter(())
 
 
 def _requests_to_come(program: Program) -> Iterator[CallArguments]:

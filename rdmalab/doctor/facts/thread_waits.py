@@ -32,7 +32,6 @@ from rdmalab.world.relations import peer_of
 _POSTS = (Kind.SEND_POSTED, Kind.RECV_POSTED, Kind.SRQ_POSTED)
 _WR_ID = re.compile(r"\bwr_id ?==? ?(\d+)")
 _COUNT = re.compile(r"\.total(?:\([^)]*\))? (?:==|>=) (\d+)")
-OVER = (ProgramState.DONE, ProgramState.FAILED)
 """States of a program that does not go on."""
 _MOST_TAKEN = 64  # of the newest completions
 _MOST_LINES = 16  # of a thread that repeats lines, the newest that it ran
@@ -65,7 +64,7 @@ class ThreadWait:
     def lines(self) -> list[Line]:
         """The line it waits in; of one that polls at rest all lines that it repeats."""
         case, program = self.case, self.program
-        if program.state in (*OVER, ProgramState.WAITING) or not case.at_rest:
+        if (program.state.is_over or program.state is ProgramState.WAITING) or not case.at_rest:
             return [program.line]
         ran = case.log.about(Kind.PROGRAM_RAN, program.thing)[-_MOST_LINES:]
         numbers = {rec.line_number_of(each) for each in ran} | {program.line.number}
@@ -310,7 +309,7 @@ def thread_wait(case: Case) -> ThreadWait | None:
 
 def of_program(case: Case, program: Program) -> ThreadWait | None:
     """The wait of any program; None where it does not wait, or goes on beside the case."""
-    over = program.state in OVER or not case.log.rests(program.thing)
+    over = program.state.is_over or not case.log.rests(program.thing)
     return None if over else ThreadWait(case, program)
 
 
@@ -350,7 +349,7 @@ def _channel(case: Case) -> Thing | None:
     if case.call is not None:
         return Thing(Noun.CHANNEL, *case.call.thing) if case.call.refusal == RULE else None
     program = case.program
-    if program is None or program.state in OVER:
+    if program is None or program.state.is_over:
         return None
     if program.state is ProgramState.WAITING:
         wants = program.wants

@@ -9,7 +9,7 @@ from rdmalab.doctor.case import Case, CompletionQueue, QueuePair, SendWqe, Sort,
 from rdmalab.doctor.evidence.host_reads import watched
 from rdmalab.doctor.evidence.messages import is_request, sender_of, sent_as
 from rdmalab.doctor.facts.receivers import addressee
-from rdmalab.doctor.facts.thread_waits import OVER, ThreadWait, looked_at
+from rdmalab.doctor.facts.thread_waits import ThreadWait, looked_at
 from rdmalab.doctor.moments.unreported import created_with
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.srq import named_srq
@@ -171,7 +171,7 @@ def waiters(case: Case) -> list[QueuePair]:
     if case.receive is not None:
         return waiting_qps(case)
     program = case.program
-    if program is None or program.state in OVER:
+    if program is None or program.state.is_over:
         return []
     if watched(case.session, program.line.question) is not None:
         return []  # it waits for bytes
@@ -184,7 +184,7 @@ def watcher(case: Case, qp: QueuePair) -> str:
     """The program that waits for a completion of its receives, in words; empty if none does."""
     thing = Thing(Noun.CQ, qp.node, qp.recv_cq)
     for program in programs_of(case.world):
-        if program.state not in OVER and thing in ThreadWait(case, program).cqs:
+        if not program.state.is_over and thing in ThreadWait(case, program).cqs:
             return case.name(Noun.PROGRAM, program.node, program.number)
     cq = case.world.nodes[qp.node].cqs.items.get(qp.recv_cq)
     armed = cq is not None and cq.armed

@@ -12,7 +12,6 @@ from rdmalab.doctor.facts.delivery import carried_out
 from rdmalab.doctor.facts.lines_to_run import writes, writing_requests
 from rdmalab.doctor.facts.memory_waits import is_flag
 from rdmalab.spec.opcodes import ATOMIC_BYTES, Op, Service
-from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import (
     Kind,
     cqe_of,
@@ -31,7 +30,6 @@ from rdmalab.world.programs import programs_of
 from rdmalab.world.relations import find_qp, peer_node
 
 _UNACKNOWLEDGED = (Service.UC, Service.UD)
-_OVER = (ProgramState.DONE, ProgramState.FAILED)
 _TURNS = 2  # that are over, before a thread is said to repeat
 
 
@@ -117,7 +115,7 @@ def foreseen_swap(case: Case, wqe: SendWqe) -> tuple[str, int] | None:
 
 def _repeated(case: Case, program: Program) -> list[_Turn]:
     """The newest turns that are over, newest first; none of a thread that ends or does more."""
-    if program.state in _OVER or 0 not in program.loops:
+    if program.state.is_over or 0 not in program.loops:
         return []
     turns = list(_turns(case, program))
     over = [turn for turn in turns if turn.ended is not None]

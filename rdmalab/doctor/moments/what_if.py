@@ -43,7 +43,8 @@ class TrialOutcome:
 Hangs = Callable[[Session, Subject, Log], list[str]]
 """The names of the causes for which a thread at rest never goes on; [] where it serves."""
 
-_IDLE = ("nothing-outstanding", "silent-peer")  # as it may be meant of a thread not asked about
+IDLE = ("nothing-outstanding", "silent-peer")
+"""Causes for which a thread rests as it may be meant, if it was not asked about."""
 
 
 def makes_true(session: Session, lines: Sequence[str], questions: Sequence[Node]) -> list[bool]:
@@ -446,8 +447,7 @@ def _threads(session: Session, subject: Subject, event: int, log: Log) -> Iterat
         name = session.names.of(program.thing)
         if failed and rec.event_of(failed[0]) > event:
             yield f"{name} fails in {line}"
-        over = program.state in (ProgramState.DONE, ProgramState.FAILED)
-        if over or 0 in program.loops:
+        if program.state.is_over or 0 in program.loops:
             continue
         if program.thing in around and log.rests(program.thing):
             yield f"{name} still waits in {line}"
@@ -460,6 +460,6 @@ def _servers(session: Session, subject: Subject, log: Log, hangs: Hangs) -> Iter
         serves = 0 in program.loops and program.thing in around and log.rests(program.thing)
         server = Subject(Sort.PROGRAM, program.thing)
         found = hangs(session, server, log) if serves else []
-        if any(server == subject or slug not in _IDLE for slug in found):
+        if any(server == subject or slug not in IDLE for slug in found):
             line = f"line {program.line.number}: {program.line.text}"
             yield f"{session.names.of(program.thing)} then waits in vain in {line}"

@@ -12,7 +12,6 @@ from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.qp import QueuePair
 from rdmalab.shell.show import render_rows
 from rdmalab.spec.limits import PortState
-from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.states import ERROR_STATES
 from rdmalab.tui import node_card as card
 from rdmalab.tui.content import Ranked, click, content, dim, filled, piece
@@ -22,6 +21,7 @@ from rdmalab.views.columns import Meaning
 from rdmalab.views.memory import HexRow
 from rdmalab.views.memory_use import latest_use
 from rdmalab.views.ports import DeviceRow, PortRow
+from rdmalab.views.programs import ProgramRow
 from rdmalab.views.queues import QpRow
 from rdmalab.views.receive_need import need_row
 from rdmalab.views.srq import SharedRecvRow
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 _TALL = 20  # lines; from here on there are blank lines between the parts
 _OTHERS = {"program": card.IDLE, "channel": card.OBJECTS, "srq": card.OBJECTS,
            "mw": card.IDLE, "ah": card.OBJECTS, "flow": card.OBJECTS}  # fmt: skip
-_STUCK = (ProgramState.WAITING, ProgramState.FAILED)
 
 
 class NodePane(Card, can_focus=True):
@@ -262,7 +261,7 @@ class NodePane(Card, can_focus=True):
                 if row.node == self.node and row.name not in shown)  # fmt: skip
         found: Ranked = []
         for rank, row in rows:
-            first = card.WAITS if getattr(row, "state", None) in _STUCK else rank
+            first = card.WAITS if isinstance(row, ProgramRow) and row.state.is_stuck else rank
             lines = enumerate(render_rows([row], width))
             found += [(first if at == 0 else card.BLANK - 1, content(line)) for at, line in lines]
         return found

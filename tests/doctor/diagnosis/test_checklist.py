@@ -41,7 +41,7 @@ def test_the_lists_name_sections_that_exist() -> None:
 
 def test_the_stations_are_those_of_the_checklist() -> None:
     stations = {check.row.item for check in CHECKS if check.row.station}
-    assert stations == {25, 35, 51, 70, 71, 72, 73, 74, 77, 120, 122, 123, 124, 139}
+    assert stations == {25, 35, 51, 70, 71, 72, 73, 74, 77, 87, 120, 122, 123, 124, 139}
 
 
 def test_each_check_has_question_rule_and_source() -> None:
