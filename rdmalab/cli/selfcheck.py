@@ -303,14 +303,11 @@ def packages() -> Iterator[Check]:
         elif found is not None:
             yield package(found[1], found[2])
     for extra, names in extras.items():
-        missing = [name for name in names if not _version(name)]
-        command = f"pip install '{_PACKAGE}[{extra}]'"
-        yield Check(
-            f"extra {extra}",
-            State.NOTE if missing else State.OK,
-            f"not installed: {', '.join(missing)}" if missing else "installed",
-            command if missing else "",
-        )
+        if missing := [name for name in names if not _version(name)]:
+            absent, remedy = ", ".join(missing), f"pip install '{_PACKAGE}[{extra}]'"
+            yield Check(f"extra {extra}", State.NOTE, f"not installed: {absent}", remedy)
+        else:
+            yield Check(f"extra {extra}", State.OK, "installed")
 
 
 def package(name: str, bounds: str) -> Check:

@@ -89,14 +89,10 @@ def table(bindings: Iterable[Bound], tests: str) -> CoverageModel:
     """All statements in their order, each with its items."""
     excused = not_applicable()
     rows = {
-        number: StatementModel(
-            id=number,
-            page=page(number),
-            sentence=sentence,
-            not_applicable=excused.get(number),
-            passed=None,
+        n: StatementModel(
+            id=n, page=page(n), sentence=text, not_applicable=excused.get(n), passed=None
         )
-        for number, sentence in statements().items()
+        for n, text in statements().items()
     }
     for binding in bindings:
         row = rows[binding.statement]

@@ -101,14 +101,10 @@ def _listed(name: str, file: str) -> ListedLesson | None:
     if (quote := title[:1]) and quote in _ESCAPED:
         title = title[1:-1].replace(_ESCAPED[quote], quote)
     estimated = max(1, round(len(text.split()) / _WORDS_A_MINUTE))
-    return ListedLesson(
-        name,
-        title,
-        tuple(re.findall(r"[\w-]*\w", head.get("tags", ""))),
-        file,
-        int(level) if level.isdecimal() else None,
-        int(minutes) if minutes.isdecimal() else estimated,
-    )
+    tags = tuple(re.findall(r"[\w-]*\w", head.get("tags", "")))
+    grade = int(level) if level.isdecimal() else None
+    needed = int(minutes) if minutes.isdecimal() else estimated
+    return ListedLesson(name, title, tags, file, grade, needed)
 
 
 def titles() -> dict[str, str]:

@@ -22,16 +22,8 @@ Path = tuple[int | str, ...]
 _LISTS_OF_STEPS = ("setup", "steps")
 _CONDITIONS = ("expect", "wire")
 _LISTS_OF_TEXTS = ("expect", "wire", "goal", "teaches")
-_HARMLESS = (
-    "title",
-    "about",
-    "tags",
-    "teaches",
-    "seed",
-    "link",
-    "outside",
-    "awaited",
-)  # without them the same names exist
+# Without them the same names exist.
+_HARMLESS = ("title", "about", "tags", "teaches", "seed", "link", "outside", "awaited")
 _FIRST = "rdmalab"
 _MEANT = re.compile(r"did you mean ([\w-]+)\?")  # the hint of an unknown key
 _BLOCKS = ("loop", "if", "else", "end")  # lines of programs that others belong to

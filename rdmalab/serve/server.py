@@ -281,14 +281,12 @@ class Server:
         self._lock = asyncio.Lock()
         self._gate = Gate(frozenset(), {})
         app = web.Application(middlewares=[self._guarded], client_max_size=_TEXT_MOST)
-        app.add_routes(
-            [
-                web.get("/{token}/", self._page),
-                web.get("/{token}/page.js", self._script),
-                web.get("/{token}/static/{name:.+}", self._static),
-                web.get("/{token}/ws", self._socket),
-            ]
-        )
+        app.add_routes([
+            web.get("/{token}/", self._page),
+            web.get("/{token}/page.js", self._script),
+            web.get("/{token}/static/{name:.+}", self._static),
+            web.get("/{token}/ws", self._socket),
+        ])  # fmt: skip
         self._runner = web.AppRunner(app, access_log=None)
 
     async def start(self) -> None:

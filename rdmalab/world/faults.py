@@ -269,15 +269,10 @@ class Reorder(_OneByOne):
     def passed_through(self, transit: Transit) -> None:
         """Count a packet for those held before it; a held packet does not count."""
         if self.number in transit.held_by:
-            held = HeldPacket(
-                transit.source,
-                transit.target,
-                transit.packet,
-                transit.sender,
-                transit.sent,
+            self.held.append(HeldPacket(
+                transit.source, transit.target, transit.packet, transit.sender, transit.sent,
                 self.behind,
-            )
-            self.held.append(held)
+            ))  # fmt: skip
         # Otherwise two held packets would count as having passed each other.
         if transit.held_by:
             return

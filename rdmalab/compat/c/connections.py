@@ -334,10 +334,8 @@ def _accept(cm: Connections, program: Program, ask: Ask, data: bytes) -> Answer:
     if id_.peer is None or id_.state is not State.REQUESTED:
         raise OSError(errno.EINVAL, "no request to accept")
     id_.promise, id_.state = ask["promise"], State.ACCEPTED
-    if id_.is_datagram:
-        cm.report(id_.peer, Event.ESTABLISHED, data=padded)
-    else:
-        cm.report(id_.peer, Event.CONNECT_RESPONSE, data=padded)
+    event = Event.ESTABLISHED if id_.is_datagram else Event.CONNECT_RESPONSE
+    cm.report(id_.peer, event, data=padded)
     return {"psn": id_.psn}
 
 
