@@ -80,10 +80,12 @@ def _alloc_mw(s: Scope) -> Text:
     return Text(f"ibv_alloc_mw({pd}, {named})", made=s.var(new))
 
 
-def _window_made(s: Scope, text: Text | None) -> list[str]:
-    thing = s.call.value
-    if isinstance(thing, Thing):
-        s.writer.keys[thing] = s.world.nodes[thing.node].mws.items[thing.number].rkey
+def _window_keyed(s: Scope, text: Text | None) -> list[str]:
+    """A window has a key from now on, which its variable holds."""
+    if not s.call.errno:
+        given = s.argument("mw")
+        mw = given if isinstance(given, Thing) else s.call.value  # a name, of alloc_mw
+        s.writer.keys[mw] = s.world.nodes[mw.node].mws.items[mw.number].rkey
     return checked(s, text)
 
 
@@ -106,13 +108,6 @@ def bind_info(s: Scope, node: str, asked: Bound) -> list[str]:
     if asked.bind_access:
         members.append(f"mw_access_flags = {constant(asked.bind_access)}")
     return members
-
-
-def _bound(s: Scope, text: Text | None) -> list[str]:
-    mw = s.argument("mw")
-    if not s.call.errno:
-        s.writer.keys[mw] = s.world.nodes[mw.node].mws.items[mw.number].rkey
-    return checked(s, text)
 
 
 def _create_comp_channel(s: Scope) -> Text:
@@ -156,9 +151,9 @@ def _members(given: Mapping[str, str]) -> list[str]:
     return [f".{name} = {value}" for name, value in given.items()]
 
 
-def capacity(cap: Bound, prefix: str = ".cap") -> list[str]:
+def capacity(cap: Bound) -> list[str]:
     """The members of an `ibv_qp_cap`."""
-    return [f"{prefix}.{each.name} = {number(getattr(cap, each.name))}" for each in fields(cap)]
+    return [f".cap.{each.name} = {number(getattr(cap, each.name))}" for each in fields(cap)]
 
 
 def _init_attr(s: Scope, init: Bound) -> list[str]:
@@ -228,7 +223,7 @@ def _open_qp(s: Scope) -> Text:
     return Text(f"ibv_open_qp({variable(new.node)}, &attr)", given, s.var(new))
 
 
-def address(s: Scope, attr: AhAttr, prefix: str) -> list[str]:
+def address(s: Scope, attr: AhAttr, prefix: str = "") -> list[str]:
     """The members of an `ibv_ah_attr`, those that are 0 left out."""
     grh = {"dgid", "sgid_index", "hop_limit", "traffic_class", "flow_label"}
     members = []
@@ -263,10 +258,9 @@ def _attribute(s: Scope, node: str, name: str, value: Bound) -> list[str]:
 def _query_qp(s: Scope) -> Text:
     mask = s.argument("attr_mask")
     asked = Attr.STATE if s.call.is_late else Attr(0x1FFFFF if mask is None else mask)
-    wanted = constant(asked)
-    name = s.var(s.argument("qp"))
     given = ["struct ibv_qp_attr attr;", "struct ibv_qp_init_attr init;"]
-    return Text(f"ibv_query_qp({name}, &attr, {wanted}, &init)", given)
+    name = s.var(s.argument("qp"))
+    return Text(f"ibv_query_qp({name}, &attr, {constant(asked)}, &init)", given)
 
 
 def _queried(s: Scope, text: Text | None) -> list[str]:
@@ -283,8 +277,7 @@ def _queried(s: Scope, text: Text | None) -> list[str]:
 
 
 def _create_ah(s: Scope) -> Text:
-    members = [m.removeprefix(".attr") for m in address(s, s.argument("attr"), ".attr")]
-    given = structure("ibv_ah_attr", "attr", members)
+    given = structure("ibv_ah_attr", "attr", address(s, s.argument("attr")))
     pd, new = s.var(s.argument("pd")), s.argument("ah")
     return Text(f"ibv_create_ah({pd}, &attr)", given, s.var(new))
 
@@ -342,8 +335,8 @@ VERBS: dict[str, Verb[Scope, Text]] = {
     "reg_mr": Verb(_reg_mr, _registered),
     "reg_mr_iova": Verb(_reg_mr, _registered),
     "rereg_mr": Verb(_rereg_mr, _reregistered),
-    "alloc_mw": Verb(_alloc_mw, _window_made),
-    "bind_mw": Verb(_bind_mw, _bound),
+    "alloc_mw": Verb(_alloc_mw, _window_keyed),
+    "bind_mw": Verb(_bind_mw, _window_keyed),
     "create_comp_channel": Verb(_create_comp_channel),
     "create_cq": Verb(_create_cq),
     "create_cq_ex": Verb(_create_cq_ex),
