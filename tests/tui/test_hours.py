@@ -17,7 +17,7 @@ from rdmalab.classroom.lab_file import load
 from rdmalab.scenario.files import found
 from rdmalab.shell.lab_requests import TOUR
 from rdmalab.vocabulary import VOCABULARY
-from tests.classroom.labs import RECV
+from tests.classroom.labs import RECV, TEMPLATE
 from tests.classroom.test_grading import DIGEST, handed_in, right
 from tests.terminal import Terminal
 
@@ -287,7 +287,7 @@ def scores(folder: Path) -> dict[str, str]:
 def test_a_lecturers_hour_with_a_download_of_moodle(shell: Shell) -> None:
     """A salted lab, 30 works of all kinds, remarks, a second grading, and what goes back."""
     here = shell.folder
-    shell.run("lab", "new", "x")
+    (here / "x.lab.yaml").write_text(TEMPLATE.replace("LAB-ID", "x"))
     shell.run("lab", "publish", "x.lab.yaml", "-o", "handout.lab.yaml", "--salt", "w26")
     download(here / "downloads", here / "handout.lab.yaml")
     rows = [f"Ann{n} Lee{n},{each},{each}@uni.edu" for n, each in enumerate(STUDENTS)]
