@@ -38,12 +38,12 @@ def why(
 
     Subjects: a work request by its wr_id, A.qp0.wr[7] or B.qp0.recv_wr[3], a queue pair, a queue,
     a program, bytes (B.mr0[0:64]), or an errno: the last call that returned it. The reply starts
-    with the outcome: completed, pending, never, lost, refused. The causes follow with their events,
-    the first cause first, and a fix tested on a copy of the session. apply runs the fix. Causes are
-    judged at the moment of the error; at gives the answer as of any moment. -v adds the effects,
-    all evidence, warnings, and what was ruled out. read at the prompt is no event, and no call
-    of the session: bytes that it showed too early give a warning; those that a program read, a
-    failure.
+    with the outcome: completed, pending, never, lost, refused. Right after a refused call, that
+    call comes first. The causes follow with their events, the first cause first, and a fix tested
+    on a copy of the session. apply runs the fix. Causes are judged at the moment of the error; at
+    gives the answer as of any moment. -v adds the effects, all evidence, warnings, and what was
+    ruled out. read at the prompt is no event, and no call of the session: bytes that it showed too
+    early give a warning; those that a program read, a failure.
 
     Example: why A.qp0.wr[7]
     Example: why A.qp0.wr[7] at=ev 13

@@ -5,7 +5,6 @@ from dataclasses import replace
 from rdmalab.doctor.evidence.work_requests import MOST_PACKETS, post_kind
 from rdmalab.doctor.facts.full_queues import Backlog, answer, backlog
 from rdmalab.doctor.kit import *
-from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.timers import INFINITE_RETRIES, RNR_NS, on_ticks_ns
 
 
@@ -32,7 +31,7 @@ def _unready(case: Case, qp: QueuePair, *first: Evidence) -> Finding:
     send, wqe, peer = waiting(case), case.wqe, case.peer
     if send is None or wqe is None or acknowledged(case) is None:
         return NA
-    naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
+    naks = send.rnr_naks
     if not naks:
         return ok("no RNR NAK has come for it")
     if peer is None or receivers.source(case, peer).wqes:
@@ -85,7 +84,7 @@ def rnr_slow(case: Case, send: Send, qp: QueuePair, peer: QueuePair) -> Finding:
     """Check whether the request waits for a long min_rnr_timer with a receive posted by now."""
     if not send.begun:
         return NA
-    naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
+    naks = send.rnr_naks
     until_ns = qp.comp.rnr_until_ns
     if until_ns is None or not naks or naks[-1].timer is None:
         return ok("it does not wait for the receiver")
@@ -114,7 +113,7 @@ def rnr_retry_exc(send: Send, ending: Ending, qp: QueuePair) -> Finding:
     """Number of RNR NAKs that came, and number that the requester accepts."""
     if ending.status is not WCStatus.RNR_RETRY_EXC_ERR:
         return ok("it did not fail for want of a receive")
-    naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
+    naks = send.rnr_naks
     many = f"{fmt.count(len(naks), 'RNR NAK')} came"
     evidence = [fact(f"{many}, this was the last", row.event) for row in naks[-1:]]
     count = f"rnr_retry={qp.attr.rnr_retry} is used up: RNR_RETRY_EXC_ERR"
@@ -177,7 +176,7 @@ def _rnr_retries_exhausted(case: Case, target: QueuePair) -> list[Evidence]:
     send = case.send
     if send is None or send.ending is None:
         return []
-    naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
+    naks = send.rnr_naks
     if send.ending.status is not WCStatus.RNR_RETRY_EXC_ERR:
         return []
     if not naks:  # the log no longer has them

@@ -12,6 +12,7 @@ from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.records import Kind, Record, object_of, recv_wqe_of
+from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views.ladder import PacketRow
@@ -221,6 +222,11 @@ class Send(WorkRequest):
             and not _is_request(packet) and wqe.has_psn(packet.psn)
         ]  # fmt: skip
         return self.log.packets(found[-MOST_PACKETS:])
+
+    @cached_property
+    def rnr_naks(self) -> list[PacketRow]:
+        """The RNR NAKs among its answers, oldest first."""
+        return [row for row in self.answers if row.syndrome is Syndrome.RNR_NAK]
 
 
 def _is_request(packet: object) -> bool:

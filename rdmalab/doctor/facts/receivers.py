@@ -8,7 +8,6 @@ from rdmalab.doctor.evidence.finding import Evidence, fact
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import RecvQueue
 from rdmalab.spec.records import Kind, event_of, new_state_of
-from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.packet import gid_text, is_multicast
@@ -45,7 +44,7 @@ def refused(case: Case) -> Refused | None:
         return Refused(peer, srq, [miss.event for miss in misses]) if misses else None
     if not stays_without_receive(case, srq):
         return None
-    naks = [row.event for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
+    naks = [row.event for row in send.rnr_naks]
     return Refused(peer, srq, naks) if naks else None
 
 
@@ -62,7 +61,7 @@ def stays_without_receive(case: Case, srq: SharedReceiveQueue) -> bool:
 def lacks_receive(case: Case, peer: QueuePair) -> bool:
     """Whether a send got an RNR NAK, and the peer still has no receive for it."""
     send = case.send
-    if send is None or not any(row.syndrome is Syndrome.RNR_NAK for row in send.answers):
+    if send is None or not send.rnr_naks:
         return False
     if send.ending is not None:
         return send.ending.status is WCStatus.RNR_RETRY_EXC_ERR
