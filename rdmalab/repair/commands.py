@@ -18,7 +18,7 @@ from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.port import gid_at
 from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
-from rdmalab.repair.free_bytes import unused
+from rdmalab.repair.free_bytes import is_unused, unused
 from rdmalab.session.names import Names
 from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
@@ -449,11 +449,16 @@ def piece(place: CommandContext, node: str, pd: int, length: int) -> list[SGE]:
 
 
 def longer(place: CommandContext, qp: QueuePair, sg: list[SGE], length: int) -> list[SGE]:
-    """The list with a longer last element, or one element elsewhere; as it is if none has room."""
+    """The list with a longer last element, or one element elsewhere; as it is if none has room.
+
+    Elsewhere also where the bytes that are added are those of a receive.
+    """
     *first, last = sg or [SGE()]
     wanted = length - sum(sge.length for sge in first)
     mr = place.world.nodes[qp.node].lkeys.get(last.lkey)
-    if mr is not None and last.addr + wanted <= mr.iova + mr.length:
+    added = SGE(last.addr + last.length, wanted - last.length, last.lkey)
+    if mr is not None and last.addr + wanted <= mr.iova + mr.length \
+            and is_unused(place.world, qp.node, added):  # fmt: skip
         return [*first, SGE(last.addr, wanted, last.lkey)]
     return piece(place, qp.node, qp.pd, length) or sg
 

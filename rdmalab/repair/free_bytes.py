@@ -18,11 +18,8 @@ def unused(world: World, domain: Thing, length: int, beside: Sequence[SGE] = ())
 
     A receive has its bytes while it waits, and until its completion is polled.
     """
-    hca = world.nodes[domain.node]
-    waiting = [*(w for qp in hca.qps.items.values() for w in qp.rq.wqes),
-               *(w for srq in hca.srqs.items.values() for w in srq.wqes)]  # fmt: skip
-    used = [*beside, *(sge for wqe in waiting for sge in wqe.sg), *_unread(world, domain.node)]
-    for mr in hca.mrs.items.values():
+    used = [*beside, *_received_into(world, domain.node)]
+    for mr in world.nodes[domain.node].mrs.items.values():
         if mr.pd != domain.number or not mr.access & Access.LOCAL_WRITE:
             continue
         taken = [range(sge.addr, sge.addr + sge.length) for sge in used if sge.lkey == mr.lkey]
@@ -33,6 +30,23 @@ def unused(world: World, domain: Thing, length: int, beside: Sequence[SGE] = ())
             ):
                 return [SGE(own.start, length, mr.lkey)]
     return []
+
+
+def is_unused(world: World, node: str, piece: SGE) -> bool:
+    """Whether no receive has one of these bytes; as for `unused`."""
+    return not any(
+        each.lkey == piece.lkey
+        and each.addr < piece.addr + piece.length and piece.addr < each.addr + each.length
+        for each in _received_into(world, node)
+    )  # fmt: skip
+
+
+def _received_into(world: World, node: str) -> list[SGE]:
+    """The SGEs of all receives of a node that wait, or whose completion is not polled."""
+    hca = world.nodes[node]
+    waiting = [*(w for qp in hca.qps.items.values() for w in qp.rq.wqes),
+               *(w for srq in hca.srqs.items.values() for w in srq.wqes)]  # fmt: skip
+    return [*(sge for wqe in waiting for sge in wqe.sg), *_unread(world, node)]
 
 
 def _unread(world: World, node: str) -> Iterator[SGE]:

@@ -64,6 +64,12 @@ def test_loc_len_not_for_a_short_ud_receive() -> None:
     assert verdict(lab, "B.qp0.recv_wr[2]", "loc-len") is Verdict.NA
 
 
+def test_a_receive_is_not_made_longer_over_the_bytes_of_another() -> None:
+    waiting = "post_srq_recv B.srq0 wr={wr_id=1 sg=B.mr0[0:8]} wr={wr_id=2 sg=B.mr0[8:128]}"
+    lab = played("use srq_pair", waiting, SENT, "run")
+    assert "post_srq_recv B.srq0 wr_id=1 sg=B.mr0[128:192]" in cured(lab, "A.qp0.wr[1]")
+
+
 def test_loc_len_of_a_shared_receive() -> None:
     lab = pair("post_srq_recv B.srq0 wr_id=7 sg=B.mr0[0:8]", SENT, use="use srq_pair")
     assert failing(lab, "B.srq0.wr[7]") == ["loc-len"]
