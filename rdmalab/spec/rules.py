@@ -117,7 +117,7 @@ RULES: dict[str, Rule] = {
     "crash-wc-read":       Rule(EFAULT, "in C this would crash: create_cq_ex was not given wc_flags={FLAG}", "ibv_create_cq_ex(3)"),
     # events
     "cq-event-none":       Rule(EAGAIN, "it would block: no completion event is pending on this channel", "ibv_get_cq_event(3)"),
-    "cq-events-ack":       Rule(EINVAL, "{N} events of this cq are unacknowledged; in C acknowledging more makes destroy_cq block", "ibv_get_cq_event(3)"),
+    "cq-events-ack":       Rule(EINVAL, "unacknowledged events of this cq: {N}; in C acknowledging more makes destroy_cq block", "ibv_get_cq_event(3)"),
     "cq-events-unacked":   Rule(EAGAIN, "it would block until its completion events are acknowledged; unacked: {N}", "ibv_get_cq_event(3)"),
     "async-none":          Rule(EAGAIN, "it would block: no asynchronous event is pending", "ibv_get_async_event(3)"),
     "async-ack":           Rule(EINVAL, "no event read from {an object} is unacknowledged", "ibv_get_async_event(3)"),

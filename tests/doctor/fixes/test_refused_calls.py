@@ -46,7 +46,7 @@ def test_refused_call_has_legal_values_and_a_working_fix(
 
 def test_a_refused_acknowledgement_names_the_completion_queue() -> None:
     text = answer(played("use rc_pair channel=1", "ack_cq_events B.cq0"), "why").text
-    assert "0 events of B.cq0 are unacknowledged" in text
+    assert "unacknowledged events of B.cq0: 0" in text
 
 
 TWO_QUEUES = (
