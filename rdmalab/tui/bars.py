@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 from textual.content import Content
 from textual.widget import Widget
+from textual.widgets import Tabs
 
 from rdmalab.render.meanings import APPEARANCES
 from rdmalab.shell import show_timeline
@@ -172,6 +173,10 @@ class CaptionBar(Bar):
             found += [Content(f"  {each}").truncate(width, ellipsis=True)
                       for each in story if each != sentence.text]  # fmt: skip
         return list(enumerate(found[:height]))
+
+
+class TabRow(Tabs, can_focus=False):
+    """The tabs; they have no keys of their own, so a click leaves the keys with the prompt."""
 
 
 class Keys(Widget, can_focus=False):

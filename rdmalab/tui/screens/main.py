@@ -17,7 +17,7 @@ from rdmalab.shell.lesson import rows_to_read
 from rdmalab.shell.output_format import NOTE_PAGE, NOTE_STRIP
 from rdmalab.shell.styled_text import Line, plain, rows, shown, text_of
 from rdmalab.tui.app_model import CARD, AppModel, LivePrograms
-from rdmalab.tui.bars import CaptionBar, Head, Keys, Tape
+from rdmalab.tui.bars import CaptionBar, Head, Keys, TabRow, Tape
 from rdmalab.tui.console.prompt import Prompt
 from rdmalab.tui.layouts import place
 from rdmalab.tui.pacing import Pacing, after, after_refresh
@@ -51,10 +51,6 @@ _SHARES = ("-more-wire", "-most-wire")  # of the height, in the style sheet
 _APART = "apart"  # the pane of the packet where it is no tab
 _SIDE = 4  # columns that the frame of the prompt takes
 QUIET_S, _SOON_S = 0.5, 0.001  # before the side pane without a key; the prompt, then the panes
-
-
-class TabRow(Tabs, can_focus=False):
-    """The tabs; they have no keys of their own, so a click leaves the keys with the prompt."""
 
 
 class Main(Screen[None]):
@@ -184,8 +180,7 @@ class Main(Screen[None]):
     async def _evaluate(self, text: str) -> bool:
         self._tell(f"{self.model.session.default_node}> {text}")
         self.model.resize(self.text_width, self._note_rows(text))
-        self._printed = []
-        before = self._moment
+        self._printed, before = [], self._moment
         self._pacing.begin()
         if isinstance(page := self.app.screen, TextScreen):
             page.leave()  # a key has said this line: the page is about an older one
@@ -273,8 +268,8 @@ class Main(Screen[None]):
         height = self.app.size.height
         is_seen = is_change and (height >= _HIGH or self._news()[0] is not None)
         least = 2 * height // 3 if is_seen else 1
-        is_run = self.model.conversation.run is not None
-        return not is_run and rows >= max(self.prompt.size.height, least)
+        has = self.prompt.size.height + self._share_rows(has_menu=False)  # it is closed by Enter
+        return self.model.conversation.run is None and rows >= max(has, least)
 
     def _choose_shown(self, text: str) -> None:
         """The cards follow `show` of a queue pair."""
@@ -324,10 +319,10 @@ class Main(Screen[None]):
             self.query_one(Head).read_if_seen()
             for screen in screens:
                 read_all(screen)
-        self._share_rows()
+        self._share_rows(has_menu=self.prompt.is_choosing)
 
-    def _share_rows(self) -> None:
-        """Give the prompt the empty rows of the wire, where room is short.
+    def _share_rows(self, *, has_menu: bool) -> int:
+        """Give the prompt the empty rows of the wire, where room is short; returns how many more.
 
         Where there is much, the wire grows with the session and never shrinks: no step moves it.
         """
@@ -343,16 +338,17 @@ class Main(Screen[None]):
         has_few = _LOW <= self.app.size.height < _TALL and self.app.size.width >= _NARROW
         if not has_few or self.tab != WIRE or self.maximized:
             bottom.styles.clear_rule("height")
-            return
+            return 0
         least = _LEAST - self.has_class("-lesson")
         both = bottom.size.height + wire.size.height
         if self._news()[0] is not None:  # what is to be read stands in the prompt
             least = max(least, min(rows_to_read(self.answer) + _AROUND, both - _NEWEST_WIRE))
-        least = max(least, min(_MENU, both - _LEAST_WIRE) if self.prompt.is_choosing else 0)
+        least = max(least, min(_MENU, both - _LEAST_WIRE) if has_menu else 0)
         rows = max(least, both - max(_LEAST_WIRE, wire.rows_drawn + 1))
         has = bottom.styles.height
         if wire.size.height and (has is None or has.value != rows):
             bottom.styles.height = rows
+        return rows - bottom.size.height if wire.size.height else 0
 
     def tell_bug(self, bug: Exception) -> None:
         """A pane has failed: each bug is reported once, and the session goes on."""

@@ -192,6 +192,18 @@ async def test_a_click_on_the_evidence_of_a_page_opens_its_event() -> None:
         await it.sees(f"event {event}", "1 Go there")
 
 
+async def test_an_answer_to_a_line_typed_with_an_open_menu_is_a_page() -> None:
+    """The menu takes rows for as long as one types: the answer has only those that stay."""
+    async with stand((80, 24)) as it:
+        await it.say(f"{WRITE} flags=SIGNALED", "run")
+        small = it.app.prompt.size.height
+        await it.press(*"why")
+        await it.until(lambda: it.app.prompt.size.height > small)
+        await it.press("enter")
+        await opened(it)
+        assert "FAILED" in it.text
+
+
 @pytest.mark.parametrize(
     ("key", "first"), [("f1", "Type a command"), ("question_mark", "One node")]
 )
