@@ -337,8 +337,12 @@ class Rdmalab(App[int]):
 
     # ---- what is where --------------------------------------------------------------------------
 
-    def action_leave(self, _is_escape: bool = False) -> None:
-        """The pane as small as before, and the focus at the prompt."""
+    def action_leave(self, is_escape: bool = False) -> None:
+        """The pane as small as before, the wire instead of its packet, the focus at the prompt."""
+        from rdmalab.tui.pane_table import PACKET, WIRE
+
+        if is_escape and self.main.tab == PACKET and not self.main.is_beside:
+            self.main.bring(WIRE)
         if self.screen.maximized:
             self.screen.minimize()
         self.main.wanted = ""

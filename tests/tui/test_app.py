@@ -54,6 +54,18 @@ async def test_f9_runs_and_stops() -> None:
         await it.sees("stopped")
 
 
+async def test_esc_leads_from_a_packet_back_to_the_wire_that_it_covers() -> None:
+    async with stand((80, 24)) as it:
+        it.app.main.query_one("#wire").focus()
+        await it.press("enter")
+        await it.until(lambda: it.app.main.tab == "packet" and bool(it.app.main.query("#packet")))
+        await it.press("escape")
+        await it.until(lambda: it.app.main.tab == "wire")
+        await it.press(*"node B", "enter")
+        await it.until(lambda: "qp0 now means B.qp0" in it.said)
+        assert "SEND_ONLY" in it.text
+
+
 async def test_a_tab_is_made_when_it_is_asked_for() -> None:
     async with stand() as it:
         assert not it.app.main.query("#memory")
