@@ -67,8 +67,9 @@ def enter_lab(evaluation: "Evaluation", lab: "LabSession", files: list[tuple[str
     evaluation.tell([] if _on_page(evaluation) else list(lab_text.prose(document.about or "")))
     work = files[-1][0]
     evaluation.tell([plain(f"{work}, {foul}", WARN) for foul in lab.skipped])
-    if document.guided:
-        evaluation.tell(list(lab_text.current_lines(lab, brief=_on_page(evaluation))))
+    if document.guided or _on_page(evaluation):  # the page has the list of tasks
+        is_brief = document.guided and _on_page(evaluation)
+        evaluation.tell(list(lab_text.current_lines(lab, brief=is_brief)))
     else:
         evaluation.tell(list(lab_text.task_lines(lab, lab.grade())))
     words = "task · hint" if document.guided else "task · hint TASK · answer TASK TEXT · submit"

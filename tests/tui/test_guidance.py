@@ -104,6 +104,15 @@ async def test_the_tasks_of_a_lab_stay_seen_at_80_columns(tmp_path: Path) -> Non
         await it.sees("task    14 %  ✓ attributes  ● up  · hello  ? back")
 
 
+async def test_the_list_of_tasks_stands_once_and_the_prompt_has_the_question() -> None:
+    async with stand((120, 40)) as it:
+        await it.say("load labs/sq-full student=s1")
+        await it.until(lambda: it.app.main.tab == "notes")
+        await it.sees("explain", "deliver", "type: answer TEXT")
+        assert sum("deliver" in row for row in it.grid) == 1
+        assert "Which errno does" in it.said
+
+
 async def test_why_covers_the_tasks_until_the_next_line_and_the_strip_has_them() -> None:
     async with stand((120, 40)) as it:
         await it.say("load labs/by-hand student=s1")
