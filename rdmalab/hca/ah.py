@@ -148,9 +148,9 @@ def ah_attr_of(hca: Adapter) -> AhAttr:
     The fields of a GRH are filled in; a packet has one if the program adds is_global=1.
     """
     if hca.lids:
-        return AhAttr(dlid=hca.lids[0], dgid=hca.gids[0], hop_limit=64, port_num=1)
+        return AhAttr(dlid=hca.lids[0], dgid=hca.gids[0], hop_limit=ROUTE_HOP_LIMIT, port_num=1)
     gid = next((gid for gid in hca.gids if gid >> 32 == MAPPED), 0)
-    return AhAttr(is_global=1, dgid=gid, sgid_index=1, hop_limit=64, port_num=1)
+    return AhAttr(is_global=1, dgid=gid, sgid_index=1, hop_limit=ROUTE_HOP_LIMIT, port_num=1)
 
 
 def alt_ah_attr_of(hca: Adapter) -> AhAttr:

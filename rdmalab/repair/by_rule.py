@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 
 from rdmalab.command import CallArguments, Invocation, New, Noun, Ref, Thing
 from rdmalab.grammar.arguments import keys_of_command
+from rdmalab.hca.ah import ROUTE_HOP_LIMIT
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
@@ -131,7 +132,9 @@ def _whole_address(session: Session, invocation: Invocation) -> str:
         kept = [word for word in line.split() if word.partition("=")[0] not in keys]
         return " ".join([*kept, f"to={_meant_node(session, invocation)}"])
     index = int("." in dgid)  # the IPv4 address of a node stands second in its table
-    hops = [] if _has(line, "hop_limit") else ["hop_limit=64"]  # no router forwards the default 0
+    hops = (
+        [] if _has(line, "hop_limit") else [f"hop_limit={ROUTE_HOP_LIMIT}"]
+    )  # no router forwards 0
     return with_words(line, ["is_global=1", f"sgid_index={index}", "port_num=1", *hops])
 
 

@@ -1,6 +1,7 @@
 """The times in nanoseconds of the codes in `timeout` and `min_rnr_timer`."""
 
 INFINITE_RETRIES = 7  # in rnr_retry; in retry_cnt on some devices
+MOST_RETRIES = 6  # that every device counts
 
 _RNR_UNIT_NS = 10_000
 _ACK_UNIT_NS = 4_096

@@ -3,10 +3,12 @@
 from rdmalab.doctor.evidence.work_of_queues import failed_before_flush
 from rdmalab.doctor.kit import *
 from rdmalab.doctor.moments.unreported import created_with
+from rdmalab.hca.ah import ROUTE_HOP_LIMIT
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import SharedReceiveQueue
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.states import MigState
+from rdmalab.spec.timers import MOST_RETRIES
 from rdmalab.wire.packet import gid_text
 
 
@@ -290,7 +292,7 @@ def _sent_again(qp: QueuePair, asked: list[PacketRow]) -> Finding:
                 fact(f"the ack timer sends it again at {fmt.clock(qp.timer.at_ns)}"))  # fmt: skip
 
 
-_RETRIED = {"retry_cnt": "6"}  # 7 has no limit on rxe
+_RETRIED = {"retry_cnt": str(MOST_RETRIES)}
 
 
 def _not_migrated(case: Case, qp: QueuePair) -> list[Evidence]:
@@ -333,7 +335,6 @@ def _cure(case: Case, send: Send, qp: QueuePair, lost: list[PacketRow]) -> Fix |
     return Fix(lines or ["run"])
 
 
-_FAR = 64
 _LEAVES = "its packets arrive here; the first router would drop them"
 
 
@@ -374,5 +375,5 @@ def _through_another(case: Case, qp: QueuePair, wr: SendWR, av: AhAttr) -> list[
     """A handle that is good for routers, and the datagram once more."""
     name, pd = commands.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
     keys = f"is_global=1 dgid={gid_text(av.dgid)} sgid_index={av.sgid_index}"
-    made = f"create_ah {name} pd={pd} {keys} hop_limit={_FAR} port_num={av.port_num}"
+    made = f"create_ah {name} pd={pd} {keys} hop_limit={ROUTE_HOP_LIMIT} port_num={av.port_num}"
     return [made, commands.post_send(case, qp, wr, ah=name)]

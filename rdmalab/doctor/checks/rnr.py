@@ -5,6 +5,7 @@ from dataclasses import replace
 from rdmalab.doctor.evidence.work_requests import MOST_PACKETS, post_kind
 from rdmalab.doctor.facts.full_queues import Backlog, answer, backlog
 from rdmalab.doctor.kit import *
+from rdmalab.spec.states import usual_word
 from rdmalab.spec.timers import INFINITE_RETRIES, RNR_NS, on_ticks_ns
 
 
@@ -76,7 +77,7 @@ def _next(qp: QueuePair) -> list[Evidence]:
 LONG_NS = 100_000_000
 """A single wait that a person notices."""
 
-_USUAL = 12
+_USUAL = usual_word("min_rnr_timer")
 
 
 @check("rnr-slow", send=waiting)

@@ -4,12 +4,13 @@ from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.doctor.evidence.time_spent import TimeSpent
 from rdmalab.doctor.kit import *
 from rdmalab.doctor.moments.future import LONG_WAIT_NS, look_ahead
-from rdmalab.spec.timers import INFINITE_RETRIES
+from rdmalab.spec.states import usual_word
+from rdmalab.spec.timers import INFINITE_RETRIES, MOST_RETRIES
 from rdmalab.views.fates import Fate
 from rdmalab.world.faults import Delay, Reorder
 
 _GONE = (Fate.LOST, Fate.DROPPED)
-_USUAL = {"timeout": "14"}
+_USUAL = {"timeout": usual_word("timeout")}
 
 
 @check("timeout-zero", qp=acknowledged)
@@ -23,7 +24,7 @@ def timeout_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding
     lost = [fact(delivery.fate_of(row), row.event) for row in gone[:2]]
     lines = recovery.reconnected(case, qp, wqe.wr, _USUAL, _USUAL)
     given = _timeout_zero_evidence(case, qp)
-    cure = Fix(lines, note="timeout becomes 14")
+    cure = Fix(lines, note=f"timeout becomes {_USUAL['timeout']}")
     return blocking(case, given, *lost, cure=cure, since=given.event)
 
 
@@ -155,9 +156,6 @@ def _delays(case: Case, row: PacketRow) -> list[Evidence]:
             for f in faults if f.match.source in ("", row.source)]  # fmt: skip
 
 
-_RETRY7_RXE_CURE = {"retry_cnt": "6"}
-
-
 @check("retry7-rxe", send=waiting)
 def retry7_rxe(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     """Check whether the request is retransmitted without limit, as rxe does for retry_cnt=7."""
@@ -169,7 +167,8 @@ def retry7_rxe(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
         return ok("it is not sent again without end")
     since = set_at(case, qp, Attr.RETRY_CNT)
     last = delivery.last_try(case)[-1]
-    lines = recovery.reconnected(case, qp, wqe.wr, _RETRY7_RXE_CURE, _RETRY7_RXE_CURE)
+    limited = {"retry_cnt": str(MOST_RETRIES)}
+    lines = recovery.reconnected(case, qp, wqe.wr, limited, limited)
     return blocking(
         case, fact(f"{case.qp_name(qp)} was given retry_cnt=7, which has no limit "
                    "on this device", since),
