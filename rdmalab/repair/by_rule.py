@@ -132,9 +132,8 @@ def _whole_address(session: Session, invocation: Invocation) -> str:
         kept = [word for word in line.split() if word.partition("=")[0] not in keys]
         return " ".join([*kept, f"to={_meant_node(session, invocation)}"])
     index = int("." in dgid)  # the IPv4 address of a node stands second in its table
-    hops = (
-        [] if _has(line, "hop_limit") else [f"hop_limit={ROUTE_HOP_LIMIT}"]
-    )  # no router forwards 0
+    # A router drops what has the default 0.
+    hops = [] if _has(line, "hop_limit") else [f"hop_limit={ROUTE_HOP_LIMIT}"]
     return with_words(line, ["is_global=1", f"sgid_index={index}", "port_num=1", *hops])
 
 
