@@ -27,12 +27,13 @@ from rdmalab.views.queues import QpRow
 from rdmalab.views.states import DiagramRow
 from rdmalab.views.story import StoryRow
 from rdmalab.workbench.view_requests import AsyncRow
+from rdmalab.workbench.view_rows import CodeRow
 
 Slug = Annotated[str, Field(pattern="^[a-z0-9-]+$")]
 Event = Annotated[int, Field(ge=-1)]
 _VERDICTS = WithJsonSchema({"enum": [verdict.name for verdict in Verdict]})
 # Those that are named are drawn, or their modules describe rows that no other import brings.
-_ROWS = {*COLUMNS, AsyncRow, ChangeRow, CountersRow, DiagramRow, QpRow, StoryRow}
+_ROWS = {*COLUMNS, AsyncRow, ChangeRow, CodeRow, CountersRow, DiagramRow, QpRow, StoryRow}
 _VALUE = WithJsonSchema(schema_of_view(sorted(_ROWS, key=lambda cls: cls.__name__)))
 _STATUSES = WithJsonSchema({"enum": [status.name.lower() for status in Status]})
 

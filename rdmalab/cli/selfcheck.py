@@ -23,7 +23,7 @@ from shutil import get_terminal_size
 
 from rdmalab.cli import program
 from rdmalab.recovery.user_paths import settings_file, state_path
-from rdmalab.render.meanings import APPEARANCES
+from rdmalab.render.meanings import APPEARANCES, is_dark
 from rdmalab.shell.streams import print_json
 from rdmalab.shell.styled_text import ASCII
 from rdmalab.version import VERSION
@@ -39,7 +39,6 @@ _CLEAR = "\r\x1b[K"
 _PLACE = re.compile(r"\x1b\[\d+;(\d+)R")
 _COLOUR = re.compile(r"\x1b\]11;rgba?:([0-9a-f]+)/([0-9a-f]+)/([0-9a-f]+)", re.IGNORECASE)
 _ATTRIBUTES = re.compile(r"\x1b\[\?([0-9;]*)c")
-_WEIGHTS = (0.2126, 0.7152, 0.0722)  # of red, green and blue in the luminance
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +76,9 @@ def answers(received: str, characters: Sequence[str]) -> TerminalAnswers:
     attributes = _ATTRIBUTES.search(received)
     return TerminalAnswers(
         dict(zip(characters, places, strict=True)) if is_whole else {},
-        _is_light(colour.groups()) if colour is not None else None,
+        not is_dark(*colour.groups()) if colour is not None else None,
         frozenset(map(int, re.findall(r"\d+", attributes[1]))) if attributes is not None else None,
     )
-
-
-def _is_light(parts: Sequence[str]) -> bool:
-    shares = (int(part, 16) / (16 ** len(part) - 1) for part in parts)
-    return sum(map(float.__mul__, shares, _WEIGHTS)) > 0.5
 
 
 @contextmanager

@@ -104,4 +104,16 @@ def contrast(one: str, other: str) -> float:
 def _luminance(colour: str) -> float:
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return _weighed(red, green, blue)
+
+
+def is_dark(*parts: str | bytes) -> bool:
+    """Whether a terminal's colour is dark. parts: red, green, blue, 1 to 4 hex digits each."""
+    return _weighed(*(int(part, 16) / (16 ** len(part) - 1) for part in parts)) < _HALF
+
+
+def _weighed(red: float, green: float, blue: float) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+_HALF = 0.5

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from textual import events
 from textual.message import Message
 
+from rdmalab.render.meanings import is_dark
 from rdmalab.shell.interrupt import LEAVING
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ _GROUND = re.compile(
     rb"\x1b\]11;rgba?:([\da-fA-F]+)/([\da-fA-F]+)/([\da-fA-F]+)[^\x07\x1b]*(?:\x07|\x1b\\)"
 )
 _ATTRIBUTES = re.compile(rb"\x1b\[\?[0-9;]*c")
-_WEIGHTS = (0.2126, 0.7152, 0.0722)
-_LIGHT = 0.5
 
 
 class Ground(Message):
@@ -67,13 +66,6 @@ def asked(terminal: LinuxDriver, app: App[int], ready: threading.Event) -> bytes
     if (found := _GROUND.search(early)) is not None:
         app.post_message(Ground(dark=is_dark(*found.groups())))
     return _ATTRIBUTES.sub(b"", _GROUND.sub(b"", early))
-
-
-def is_dark(*parts: bytes) -> bool:
-    """Whether a colour is dark. parts: red, green, blue, 1 to 4 hexadecimal digits each."""
-    shares = [int(part, 16) / (1 << 4 * len(part)) for part in parts]
-    weighed = (share * weight for share, weight in zip(shares, _WEIGHTS, strict=True))
-    return sum(weighed) < _LIGHT
 
 
 def driver_class(*, asks_ground: bool = False) -> type[Driver] | None:

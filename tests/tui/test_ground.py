@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from rdmalab.tui.driver import Ground, asked, is_dark
+from rdmalab.render.meanings import is_dark
+from rdmalab.tui.driver import Ground, asked
 
 STARTED = threading.Event()
 STARTED.set()
