@@ -97,7 +97,8 @@ def _refused_now(session: Session, log: Log, explained: Sequence[Examination]) -
     """The call of the last event but queries, if it was refused: the user has just read of it.
 
     None for a call of a program, and where the root is older: what moved the queue pair to an
-    error state, or a call refused for the same reason that work waits for.
+    error state, a call refused for the same reason that work waits for, or what was the end of
+    other work, too.
     """
     last = last_act(session.world, session.world.event)
     call = next((each for each in log.refused()[-1:] if each.event == last), None)
@@ -105,9 +106,10 @@ def _refused_now(session: Session, log: Log, explained: Sequence[Examination]) -
         return None
     hca = session.world.nodes.get(call.thing[0])
     qp = hca.qps.items.get(call.thing[1]) if hca is not None else None
-    slugs = {each.report.slug for each in explained if each.subject == call.subject}
-    waited = any(each.report.slug in slugs for each in explained
-                 if each.subject.sort is not Sort.CALL)  # fmt: skip
+    own = [each.report.causes[0] for each in explained if each.subject == call.subject]
+    others = [each.report.causes[0] for each in explained if each.subject.sort is not Sort.CALL]
+    waited = any(one.check.slug == other.check.slug or one.finding.origin == other.finding.origin
+                 for one in own for other in others)  # fmt: skip
     return None if waited or (qp is not None and qp.state in ERROR_STATES) else call.subject
 
 

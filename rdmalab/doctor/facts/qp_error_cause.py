@@ -32,7 +32,7 @@ def qp_error_cause(case: Case) -> ErrorCause | None:
     if qp is None:
         return None
     if case.hca.unavailable_rule and not case.has_ended:
-        return _device(case)
+        return device_end(case)
     work = case.work
     until = case.world.event if work is None or work.ending is None else work.ending.event
     moves = [r for r in case.log.about(Kind.STATE_CHANGED, qp.thing) if rec.event_of(r) <= until]
@@ -54,8 +54,8 @@ def posted_in_error(case: Case, error_cause: ErrorCause) -> bool:
     return case.qp is not None and any(c.qp_num == case.qp.number and c.status for c in completions)
 
 
-def _device(case: Case) -> ErrorCause | None:
-    """An unavailable device: it changes no QP state and flushes nothing."""
+def device_end(case: Case) -> ErrorCause | None:
+    """When and how the device became unavailable: that changes no QP state and flushes nothing."""
     kinds = {Kind.DEVICE_DIED: "failed (DEVICE_FATAL)", Kind.DEVICE_CLOSED: "was closed"}
     found = [(rec.event_of(r), word) for kind, word in kinds.items()
              for r in case.log.of(kind, case.node)]  # fmt: skip

@@ -105,9 +105,11 @@ class ThreadWait:
             (qp, peer) for qp in self.qps if (peer := peer_of(self.case.world, qp)) is not None
         ]
         senders = [peer.thing for _, peer in peers]
-        # A receive at the peer brings only the completion of a send.
-        takers = [peer.thing for qp, peer in peers if qp.comp.serial < qp.sq.posted]
-        piece = watched(self.case.session, self.program.line.question)
+        question = self.program.line.question
+        # A receive at the peer brings only the completion of a send, which a condition may count.
+        takers = [peer.thing for qp, peer in peers
+                  if question is not None or qp.comp.serial < qp.sq.posted]  # fmt: skip
+        piece = watched(self.case.session, question)
         others = [each for each in programs_of(self.case.world) if each is not self.program]
         return [other for other in others if other.thing in self.things
                 or is_to_post(self.case, other, [*own, *takers])

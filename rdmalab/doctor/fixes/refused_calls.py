@@ -5,8 +5,10 @@ from typing import NamedTuple
 from rdmalab.command import CallArguments, Invocation
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.check import Check, Finding, Fix, fact, fail
+from rdmalab.doctor.facts.qp_error_cause import device_end
 from rdmalab.doctor.moments.future import undone_trial
 from rdmalab.grammar.format import render
+from rdmalab.hca.context import CLOSED, DEAD
 from rdmalab.repair import commands
 from rdmalab.repair.by_rule import named, suggestion
 from rdmalab.session.lines import replies
@@ -102,9 +104,11 @@ def by_rule(case: Case) -> list[tuple[Check, Finding]]:
     cure = Fix([*back, line, *again]) if line and not line.startswith("show ") else None
     if legal and not line:
         cure = Fix(program=f"give {call.verb} what is legal: {legal}")
+    end = device_end(case) if rule in (CLOSED, DEAD) else None
     found = fail(
+        *([fact(end.sentence, end.event)] if end is not None else []),
         fact(call.call_text(case.session), call.event), *([fact(legal)] if legal else []),
-        cure=cure, since=call.event,
+        cure=cure, since=call.event if end is None else end.event,
     )  # fmt: skip
     return [(Check(rule, row, lambda _case: found), found)]
 

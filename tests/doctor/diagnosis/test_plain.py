@@ -309,3 +309,14 @@ def test_after_a_repair_the_thread_that_had_hung_is_not_the_heading(lines: tuple
     if lines is _LATE_RECEIVER:
         assert (report.slug, report.name) == ("well", "")
     assert "A.qp0.wr[1]" not in [cause.name for cause in report.causes]
+
+
+def test_a_call_refused_by_a_dead_device_is_not_before_what_the_device_ended() -> None:
+    lab = played("use rc_pair timeout=8 retry_cnt=1", "device_fatal B",
+                 "post_send A.qp0 wr_id=4 opcode=RDMA_WRITE sg=A.mr0[0:64] remote=B.mr0[0]"
+                 " flags=SIGNALED", "run", "modify_qp B.qp0 state=RESET")  # fmt: skip
+    report = why(lab)
+    assert report.slug == "port-not-active"
+    assert "the device of B failed" in report.text
+    lab.do("modify_qp A.qp0 state=RESET; modify_qp A.qp0 state=RTS")
+    assert why(lab).slug == "bring-up-attr"
