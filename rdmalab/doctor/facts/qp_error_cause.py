@@ -55,7 +55,7 @@ def posted_in_error(case: Case, error_cause: ErrorCause) -> bool:
 
 
 def device_end(case: Case) -> ErrorCause | None:
-    """When and how the device became unavailable: that changes no QP state and flushes nothing."""
+    """The end of the device; None while it can be used. It moves no QP and flushes nothing."""
     kinds = {Kind.DEVICE_DIED: "failed (DEVICE_FATAL)", Kind.DEVICE_CLOSED: "was closed"}
     found = [(rec.event_of(r), word) for kind, word in kinds.items()
              for r in case.log.of(kind, case.node)]  # fmt: skip
