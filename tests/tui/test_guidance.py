@@ -7,6 +7,7 @@ import pytest
 
 from rdmalab.recovery.user_paths import STATE
 from tests.classroom.labs import plain_lab
+from tests.shell.test_kept_labs import shown_lines
 from tests.tui.stand import Stand, stand
 
 LESSON = "load err/rnr-retry-exceeded"
@@ -90,6 +91,17 @@ async def test_tab_writes_the_lines_of_the_tour_one_by_one() -> None:
         await it.sees("task    11 %  ✓●·······  2. A receive for B", f"Tab     {RECEIVE}")
         await it.press("tab", "enter")
         await it.sees("22 %  ✓✓●······  3. INIT to RTR: ready to receive")
+
+
+async def test_at_80x24_the_tour_leaves_the_packets_in_sight() -> None:
+    async with stand((80, 24)) as it:
+        await it.say("tour")
+        for line in shown_lines():
+            await it.say(line)
+            if "step" in line or "run" in line:
+                break
+        await it.sees("SEND_ONLY psn=0", "task    ")
+        assert it.app.main.tab == "wire"
 
 
 async def test_the_tasks_of_a_lab_stay_seen_at_80_columns(tmp_path: Path) -> None:
