@@ -227,8 +227,15 @@ def _left(case: Case, waiter: EventWaiter, cq: CompletionQueue, added: int, poll
         thread_waits.wait_evidence(case, waiter),
         fact(f"{name} is armed; completions already in it raise no event",
              thread_waits.armed(case, cq)),
-        cure=Fix([f"poll_cq {name} num_entries={many}"]), since=poll,
+        cure=_poll_all(case, name, many), since=poll,
     )  # fmt: skip
+
+
+def _poll_all(case: Case, name: str, many: int) -> Fix:
+    """A poll of what was left; a thread that does not come back to its wait is not freed by it."""
+    if case.program is not None and not case.program.loops:
+        return Fix(program=f"poll {name} until it is empty, only then wait for an event")
+    return Fix([f"poll_cq {name} num_entries={many}"])
 
 
 _Found = TypeVar("_Found", ownership.Pair, ownership.Orphan)

@@ -32,9 +32,8 @@ def cured(session: Session, report: Report, asked: Case) -> TriedFix | None:
     alone = [(Fix(lines), asked.subject, "") for lines in [reposted(asked)] if lines]
     for found, subject, of in (*alone, *_candidates(report, asked.subject)):
         cure = found if found.program or subject == asked.subject else _with(found, asked)
-        if cure.program:  # better than lines that do not suffice
-            if tried is None or not (tried.ends or tried.cure.program):
-                tried = TriedFix(_proved(session, cure, asked), of=of)
+        if cure.program:
+            tried = tried or TriedFix(_proved(session, cure, asked), of=of)
             continue
         outcome = TrialOutcome(works=False)
         for each in _with_flushed(cure, asked):
@@ -136,9 +135,7 @@ def _candidates(report: Report, asked: Subject) -> list[_Candidate]:
     if any(cause.subject == asked for cause, _ in roots) or not cure.lines:
         last = roots[-1][0].subject
         both = [_together(all_, last, of) for all_ in ([cure, *more], [*more, cure])]
-        advice = [(each, cause.subject, cause.check.slug) for cause, each in others
-                  if each.program and cause.subject == asked]  # fmt: skip
-        return [(cure, first.subject, of), *both[0], *both[1], *advice]
+        return [(cure, first.subject, of), *both[0], *both[1]]
     refused = asked.serial < 0  # its post was: it is made again after what the root needs
     own = [(cause, each) for cause, each in _with_cure(report.stations) if cause.subject == asked
            or (refused and cause.subject.sort is Sort.CALL)]  # fmt: skip

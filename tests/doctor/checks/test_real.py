@@ -145,8 +145,7 @@ def test_polled_once_of_a_poll_before_arming() -> None:
     assert found.evidence[1].text.startswith("the last poll, of B.rx, returned 1 completion")
     remedy = why(lab.session, "B.rx").remedy
     assert remedy is not None
-    assert "poll B.cq0 until it is empty, only then wait" in remedy.cure.program
-    assert "after event 24 this works: req_notify_cq B.cq0" in remedy.cure.program
+    assert remedy.cure.program == "poll B.cq0 until it is empty, only then wait for an event"
 
 
 def test_polled_once_not_without_a_channel() -> None:
