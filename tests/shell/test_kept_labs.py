@@ -8,6 +8,7 @@ import pytest
 from rdmalab.classroom.lab_file import load
 from rdmalab.classroom.lab_session import LabSession
 from rdmalab.classroom.next_line import next_line
+from rdmalab.cli.labs import labs
 from rdmalab.recovery.recovered_sessions import offer
 from rdmalab.recovery.user_paths import STATE
 from rdmalab.scenario.files import found
@@ -315,6 +316,7 @@ def test_labs_are_kept_apart_by_name_and_student(state: Path) -> None:
     answer = typed(person(state), "lab dran")
     assert answer.startswith('no work in a lab "dran" is kept. kept: ')
     assert "labs/sq-full (s2), 0 of 7 points" in answer
+    assert set(kept_labs.OF_THE_SHELL) == set(labs.commands)
     for word in ("new", "check"):
         assert f"rdmalab lab {word} is a command of the shell" in typed(
             person(state), f"lab {word}"

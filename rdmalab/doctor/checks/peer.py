@@ -230,7 +230,7 @@ def _went_down(case: Case, event: int) -> list[Evidence]:
             if state is not PortState.ACTIVE:
                 text = f"the port of {node_of(record)} went {state.name}"
                 if any(kind_of(r) is Kind.DEVICE_DIED for r in case.log.within(event_of(record))):
-                    text = f"the device of {node_of(record)} failed: DEVICE_FATAL"
+                    text = f"the device of {node_of(record)} failed (DEVICE_FATAL)"
                 last[node_of(record)] = fact(text, event_of(record))
     return sorted(last.values(), key=lambda each: each.event or 0)
 

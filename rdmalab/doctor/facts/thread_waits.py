@@ -32,7 +32,6 @@ from rdmalab.world.relations import peer_of
 _POSTS = (Kind.SEND_POSTED, Kind.RECV_POSTED, Kind.SRQ_POSTED)
 _WR_ID = re.compile(r"\bwr_id ?==? ?(\d+)")
 _COUNT = re.compile(r"\.total(?:\([^)]*\))? (?:==|>=) (\d+)")
-"""States of a program that does not go on."""
 _MOST_TAKEN = 64  # of the newest completions
 _MOST_LINES = 16  # of a thread that repeats lines, the newest that it ran
 

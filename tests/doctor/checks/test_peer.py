@@ -284,7 +284,7 @@ def test_port_not_active_names_device_fatal() -> None:
     for question in ("", "A.qp0.wr[4]"):
         report = why(lab, question)
         assert report.slug == "port-not-active"
-        assert "the device of B failed: DEVICE_FATAL" in report.text
+        assert "the device of B failed (DEVICE_FATAL)" in report.text
         assert "change the program: close_device B and open_device B" in report.text
 
 

@@ -6,7 +6,7 @@ from rdmalab.doctor.check import Verdict
 from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.lab import Lab
 from rdmalab.spec.records import A, Kind, kind_of
-from tests.doctor.asking import answer, chain, finding, played, verdict, why
+from tests.doctor.asking import answer, chain, evidence_of, finding, played, verdict, why
 from tests.labs import RECV, SEND, lab_of
 
 _CHANNEL = "use rc_pair channel=1"
@@ -49,6 +49,11 @@ def test_wrong_cq_of_the_other_cq_of_the_qp() -> None:
 def test_wrong_cq_not_without_a_poll_or_with_the_right_one(polled: list[str]) -> None:
     lab = lab_of(*_TWO_CQS, *polled)
     assert chain(lab, "B.qp1.recv_wr[2]") == []
+
+
+def test_many_polls_of_the_wrong_queue_are_counted_as_a_person_counts() -> None:
+    lab = lab_of(*_TWO_CQS, *["poll_cq B.cq0"] * 22)
+    assert "polled B.cq0 for the 22nd time" in evidence_of(lab, "B.qp1.recv_wr[2]", "wrong-cq")
 
 
 def test_wrong_cq_not_for_polls_of_another_pair() -> None:
