@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from rdmalab.doctor.report.brief import MOST_LINES
+from tests.doctor import tidying
 from tests.doctor.tidying import destroy_all, why
 from tests.each import a_twentieth, each
 from tests.mistakes.examination import NEW_AREAS
+from tests.mistakes.fixes import carried_out
 from tests.mistakes.healthy import Healthy, all_healthy
 from tests.mistakes.kinds import Profile, kinds
 from tests.mistakes.playing import Mistake, all_of, answer_of
@@ -44,6 +46,14 @@ def test_after_a_teardown_the_fix_of_an_overrun_names_nothing_that_was_destroyed
     (kind,) = (kind for kind in kinds() if kind.kind == "sleeps-while-the-queue-overran")
     for mistake in all_of(kind):
         assert not answer_of(mistake).gone, mistake.name
+
+
+@each("lesson", tidying.files())
+def test_a_fix_of_a_lesson_that_is_called_working_works(lesson: Path) -> None:
+    for session, step in tidying.failed(lesson):
+        report = why(session, step.why or "")
+        if report.remedy is not None and report.remedy.works:
+            assert not carried_out(session, report, alone=False)
 
 
 @each("well, profile", all_healthy())

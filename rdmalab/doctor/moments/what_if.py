@@ -40,6 +40,9 @@ class TrialOutcome:
     ends: str = ""
 
 
+WAITS_AGAIN = "it then waits for a message"
+"""The limit of a fix that posts a receive again: the program still has to send to it."""
+
 Hangs = Callable[[Session, Subject, Log], list[str]]
 """The names of the causes for which a thread at rest never goes on; [] where it serves."""
 
@@ -92,7 +95,8 @@ def attempt(
         end_ns = future.end_ns_of(after, now)
         if without_ns is not None and end_ns is not None and end_ns >= without_ns:
             return TrialOutcome(works=False, failure="it completes no earlier than without the fix")
-        return found
+        only_waits = subject.sort is Sort.RECV and after.kind is Status.PENDING
+        return TrialOutcome(works=False, ends=WAITS_AGAIN) if only_waits else found
 
 
 def _good_end_ns(session: Session, subject: Subject, log: Log) -> int | None:

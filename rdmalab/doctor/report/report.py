@@ -8,6 +8,7 @@ from itertools import groupby
 from rdmalab.doctor.check import Check, Finding, Fix, Verdict
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome
 from rdmalab.doctor.evidence.subject import Subject
+from rdmalab.doctor.moments.what_if import WAITS_AGAIN
 from rdmalab.doctor.report.rows import AnswerInRows, Row, RowPart, evidence_rows, named
 from rdmalab.spec.causes import cause_rows
 from rdmalab.spec.rules import ERRNO_NAMES, RULES
@@ -217,8 +218,9 @@ class Report(AnswerInRows):
             how = "the program has to do the same" if self.in_program else how
             text = f"tested on a copy of the session: it works{note}; {how}:"
         elif remedy.ends:
-            does = _HELPED.get(self.outcome.kind, "it ends the wait")
-            text = f"tested on a copy of the session: {does}, no more ({remedy.ends}){note}:"
+            does = f"{_HELPED.get(self.outcome.kind, 'it ends the wait')}, no more"
+            does = "it is posted again" if remedy.ends == WAITS_AGAIN else does
+            text = f"tested on a copy of the session: {does} ({remedy.ends}){note}:"
         elif not remedy.cure.lines:
             text = f"none that is allowed here: {remedy.failure}"
         else:

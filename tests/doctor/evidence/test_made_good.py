@@ -30,7 +30,7 @@ def test_after_a_reconnection_by_hand_only_the_flushed_receive_is_posted_again()
     assert why(lab).outcome.kind is Status.WELL
     remedy = why(lab, "B.qp0.recv_wr[10]").remedy
     assert remedy is not None
-    assert remedy.works
+    assert remedy.helps
     assert remedy.cure.lines == [_RECV]
 
 

@@ -194,3 +194,11 @@ def test_no_fix_works_where_the_thread_whose_call_was_refused_stays_failed() -> 
     assert (remedy.works, remedy.failure) == (
         False, "B.rx has failed in line 1; a fix does not start it again"
     )  # fmt: skip
+
+
+def test_a_flushed_receive_that_waits_again_is_posted_again_and_no_more() -> None:
+    lab = played("use rc_pair", RECV, "modify_qp B.qp0 state=ERR", "run 1ms")
+    remedy = why(lab, "B.qp0.recv_wr[2]").remedy
+    assert remedy is not None
+    assert not remedy.works
+    assert remedy.ends == "it then waits for a message"
