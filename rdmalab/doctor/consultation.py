@@ -45,7 +45,9 @@ def consult(session: Session, question: Node | None = None, at: MomentWord | Non
         with read_only_visit(session.history):
             go_to_moment(session, at, "at")
             report = consult(session, question)
-            report.remedy = as_at_event(report.remedy, session.world.event)
+            for root in report.chain[:1]:
+                case = Case(session, root.subject, Log(session), asked=True)
+                report.remedy = as_at_event(case, report.remedy, session.world.event)
             return report
     log = Log(session)
     question = normalised(session, log, question)

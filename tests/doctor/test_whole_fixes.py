@@ -91,6 +91,14 @@ def test_a_fix_that_repeats_what_the_peer_has_executed_says_so(send: str) -> Non
     assert remedy.ends.startswith("A.qp0.wr[1] is carried out twice, first in event ")
 
 
+def test_an_atomic_whose_completion_an_overrun_lost_is_carried_out_twice() -> None:
+    write = "post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[8] flags=SIGNALED"
+    remedy = why(played("use rc_pair cqe=1", write, _ADD, "run")).remedy
+    assert remedy is not None
+    assert not remedy.works
+    assert remedy.ends.startswith("A.qp0.wr[1] is carried out twice, first in event ")
+
+
 @pytest.mark.parametrize("send", [_READ, _READ.replace("READ", "WRITE")])
 def test_a_read_or_write_may_be_repeated(send: str) -> None:
     remedy = why(played(*_EXECUTED, send, "run")).remedy

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from rdmalab.command import Noun, Ref, Thing
 from rdmalab.doctor.case import Case, Log, Send, Session, Sort, Subject
 from rdmalab.doctor.diagnosis import diagnose
 from rdmalab.doctor.diagnosis.cures import cured
@@ -17,15 +18,18 @@ from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.posting_calls import OF_THE_QUEUE
 from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.evidence.time_spent import TimeSpent
+from rdmalab.doctor.moments.future import undone_trial
 from rdmalab.doctor.moments.moments import Moment, Why, visit, visit_moment
+from rdmalab.doctor.moments.what_if import carry_out
 from rdmalab.doctor.report.report import TOO_EARLY, Cause, Report, TriedFix
 from rdmalab.hca.qp import QueuePair
-from rdmalab.repair.commands import post_recv, post_send
+from rdmalab.repair.commands import attribute, post_recv, post_send
 from rdmalab.spec import records as rec
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import Kind
+from rdmalab.spec.states import BRING_UP_MOVES
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.world.relations import exists
+from rdmalab.world.relations import exists, find_qp
 
 _AGAIN = ("post_recv", "post_srq_recv", "connect", "to_rts", "modify_qp")
 """Lines of a fix that only make a queue pair ready once more, the likeliest change first."""
@@ -246,9 +250,9 @@ def _remedy(
     with visit(log, event) as log_then:
         case = Case(session, examination.subject, log_then, asked=True)
         then = cured(session, examination.report, case)
-        same = _as_posted(case, then.cure.lines if then is not None else [])
+        found_then = as_at_event(case, then, event)
     if then is not None and then.helps:
-        return as_at_event(then, event, same)
+        return found_then
     return _for_what_lives(session, tried or then)
 
 
@@ -305,16 +309,20 @@ def _as_posted(case: Case, lines: Sequence[str]) -> list[str]:
     return found
 
 
-def as_at_event(remedy: TriedFix | None, event: int, same: Sequence[str] = ()) -> TriedFix | None:
+def as_at_event(case: Case, remedy: TriedFix | None, event: int) -> TriedFix | None:
     """Lines that worked at an event of the past; typed now they would not.
 
-    Named is the line that differs most from what was typed, which is in `same`.
+    Named are the attributes of a bring-up that they change, else the line that differs most from
+    what was typed. case: of then.
     """
     if remedy is None or remedy.cure.program or not remedy.helps:
         return remedy
     lines = remedy.cure.lines
+    if change := _bring_up_to_change(case, lines):
+        return TriedFix(Fix(program=change), of=remedy.of)
+    same = _as_posted(case, lines)
     first = min(lines, key=lambda line: (line in same, _rank(line)))
-    does = "works" if remedy.works else f"ends the wait ({remedy.ends})"
+    does = "works" if remedy.works else f"helps ({remedy.ends})"
     return TriedFix(Fix(lines, f"after event {event} this {does}: {first}"), of=remedy.of)
 
 
@@ -344,6 +352,8 @@ def _call_to_change(session: Session, root: Cause, lines: Sequence[str]) -> str:
     if verb == "rereg_mr" and thing is not None:
         event, line = case.log.created(thing), " ".join(["reg_mr", name, *words[1:]])
         return f"in place of the call of event {event}: {line}"
+    if change := _bring_up_to_change(case, lines):
+        return change
     events = [each.event for each in root.finding.evidence if each.event is not None]
     calls = {event: case.log.asked(event)[0] for event in events}
     moves = [
@@ -360,6 +370,47 @@ def _call_to_change(session: Session, root: Cause, lines: Sequence[str]) -> str:
     is_full = case.call is not None and case.call.refusal in OF_THE_QUEUE
     where = "in place of the call of" if own and not is_full else "before"
     return f"{where} event {event}: {line}"
+
+
+def _bring_up_to_change(case: Case, lines: Sequence[str]) -> str:
+    """`give the modify_qp of event 9 timeout=14`: attributes that lines change; empty if none.
+
+    PSNs are left out: a bring-up that is made again begins at 0, whatever they were.
+    """
+    moves = [line for line in lines if line.startswith(("connect ", "modify_qp "))]
+    things = {case.names.find(name) for line in moves for name in _NAME.findall(line)}
+    called = {thing: _attributes_given(case, thing) for thing in things if thing is not None}
+    changes = dict[int, list[str]]()
+    with undone_trial(case.session):
+        if not moves or carry_out(case.session, moves):
+            return ""
+        for thing, given in called.items():
+            qp = find_qp(case.world, *thing[1:]) if thing.noun is Noun.QP else None
+            for name, (event, value) in given.items() if qp is not None else ():
+                if qp is not None and getattr(qp.attr, name) != value:
+                    changes.setdefault(event, []).append(f"{name}={attribute(case, qp, name)}")
+    calls = (f"the modify_qp of event {at} {' '.join(to)}" for at, to in sorted(changes.items()))
+    return f"give {' and '.join(calls)}" if changes else ""
+
+
+_NUMBERS = (
+    "path_mtu", "qkey", "dest_qp_num", "qp_access_flags", "pkey_index", "port_num", "max_rd_atomic",
+    "max_dest_rd_atomic", "min_rnr_timer", "timeout", "retry_cnt", "rnr_retry",
+)  # fmt: skip
+
+
+def _attributes_given(case: Case, thing: Thing) -> dict[str, tuple[int, int]]:
+    """The attributes of a queue pair that calls of modify_qp gave: the last event, the value."""
+    found = dict[str, tuple[int, int]]()
+    for event in case.log.entered(thing, *(to for _, to in BRING_UP_MOVES)):
+        call, _ = case.log.asked(event)
+        attr = call.arguments.get("attr", {}) if call is not None else {}
+        for name in _NUMBERS if isinstance(attr, dict) else ():
+            value = attr.get(name)
+            named = case.names.find(str(value)) if isinstance(value, Ref) else None
+            value = named.number if named is not None else value
+            found |= {name: (event, value)} if isinstance(value, int) else {}
+    return found
 
 
 def _rank(line: str) -> int:

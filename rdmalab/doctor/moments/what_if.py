@@ -358,10 +358,14 @@ def _sent(session: Session, subject: Subject, event: int, log: Log) -> Iterator[
 
 
 def _executed(session: Session, subject: Subject, event: int, log: Log) -> int | None:
-    """The event in which the present peer of a connection executed its request, up to an event."""
+    """The event in which the present peer of a connection executed its request, up to an event.
+
+    The fix may have created the queue pair of the request again, under its name.
+    """
     send = Send(session, subject, log)
-    peer = peer_of(session.world, send.qp) if send.qp is not None else None
-    if send.qp is None or peer is None or not send.qp.transport.acknowledged:
+    qp = find_qp(session.world, *renewed(session, subject, log).thing[1:])
+    peer = peer_of(session.world, qp) if qp is not None else None
+    if qp is None or peer is None or not qp.transport.acknowledged:
         return None
     done = executed(log, send, event)
     return rec.event_of(done) if done is not None and rec.place_of(done) == peer.thing[1:] else None

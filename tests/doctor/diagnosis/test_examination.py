@@ -21,7 +21,14 @@ _RIGHTS = (
 )  # fmt: skip
 
 
+_NO_READS = ("use rc_pair max_dest_rd_atomic=0", "post_send A.qp0 wr_id=3 opcode=RDMA_READ "
+             "sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED")  # fmt: skip
+_NO_RIGHT = ("use rc_pair qp_access_flags=REMOTE_READ", _BAD.replace("rkey=1 ", ""))
+
+
 @each("lines, fix", [
+    (_NO_READS, "give the modify_qp of event 11 max_dest_rd_atomic=1"),
+    (_NO_RIGHT, "give the modify_qp of event 9 qp_access_flags=REMOTE_WRITE"),
     (("use rc_pair", _BAD), "in place of the call of event 14: post_send A.qp0 wr_id=3 "),
     (("use rc_pair rnr_retry=2", _SEND), "before event 14: post_recv B.qp0 wr_id=7 "),
     (_RIGHTS, "in place of the call of event 14: reg_mr B.mr1 access=LOCAL_WRITE|REMOTE_READ"),
