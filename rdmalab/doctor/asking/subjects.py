@@ -118,18 +118,21 @@ def _gone(thing: Thing, index: Index | None) -> Subject:
 def _newest_of_lives(session: Session, log: Log, name: str, path: Path) -> Subject:
     """The work request of a wr_id that was posted, or refused, last on any object of a name.
 
-    Of a wr_id that only the other queue has had, the one there.
+    Of a wr_id that only the other queue has had, the one there. A receive of a queue pair may be
+    one of its shared receive queue.
     """
     index, asked = _index(path, 3), str(path.steps[2])
     assert index is not None
-    things = [thing for thing, text in session.names.name_of.items() if text == name]
+    own = [thing for thing, text in session.names.name_of.items() if text == name]
+    qps = (find_qp(session.world, *thing[1:]) for thing in own if thing.noun is Noun.QP)
+    shared = [Thing(Noun.SRQ, qp.node, qp.srq) for qp in qps if qp is not None and qp.srq]
     newest: list[Subject] = []
     for word in sorted(_NEWEST, key=lambda word: word != asked):
         found = [
             (newest_receive if thing.noun is Noun.SRQ else _NEWEST[word])(
                 session, log, thing, index.start
             )
-            for thing in things
+            for thing in (*own, *(shared if word == "recv_wr" else ()))
         ]
         newest.append(max(found, key=lambda subject: _tried(log, subject)))
         if _tried(log, newest[-1])[0] >= 0 or posting_calls.latest_batch(log, newest[-1]):

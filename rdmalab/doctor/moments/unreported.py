@@ -243,7 +243,8 @@ def spoiled(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     First of requests under way, when the program wrote into the bytes that they fill. Then of sends
     that left with bytes which the program wrote after their post, or which a READ had not filled
     yet. Then bytes that a READ brought half old and half new, programs that read bytes before they
-    came, and bytes that were replaced before they were read.
+    came, and bytes that were replaced before they were read. Of a send that failed its failure
+    is what is wrong, not its bytes.
     """
     nodes = list(session.world.nodes)
     sinks = (each.sink.subject for node in nodes for each in ownership.overwrites(log, node))
@@ -252,6 +253,8 @@ def spoiled(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     sent += [
         each.message for node in nodes for each in ownership.overtakes(log, node) if each.message
     ]
+    failed = {(rec.place_of(r), rec.send_wqe_of(r).serial) for r in log.failed_sends}
+    sent = [each for each in sent if (each.thing[1:], each.wqe.serial) not in failed]
     for message in (each for each in sent if wanted(each.thing)):
         yield _landed(session, log, message) or message.subject
     for half in (each for node in nodes for each in ownership.torn_reads(log, node)):

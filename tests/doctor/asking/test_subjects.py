@@ -133,3 +133,14 @@ def test_a_wr_id_that_only_the_other_queue_has_had_is_the_one_there() -> None:
     report = why(lab, "B.qp0.wr[4]")
     assert report.slug == "not-posted"
     assert "no send was ever posted on B.qp0" in report.text
+
+
+def test_a_receive_of_a_queue_pair_is_that_of_its_shared_queue() -> None:
+    lab = lab_of(
+        "create_srq B.srq0 pd=B.pd0 max_wr=4",
+        "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 srq=B.srq0",
+        "post_srq_recv B.srq0 wr_id=1 sg=B.mr0[0:16]",
+    )
+    (found,) = asked(lab, "B.qp1.recv_wr[1]")
+    srq = lab.session.names.find("B.srq0")
+    assert (found.thing, found.sort, found.wr_id) == (srq, Sort.RECV, 1)

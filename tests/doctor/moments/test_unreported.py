@@ -310,3 +310,15 @@ def test_what_lost_an_unsignaled_message_comes_before_the_flag(
     report = why(played(*lines, "run"), question)
     assert (report.slug, report.is_trouble) == (slug, True)
     assert "unsignaled" in [cause.check.slug for cause in report.warnings]
+
+
+def test_the_failure_of_a_send_is_wrong_and_not_the_bytes_that_it_brought_before() -> None:
+    lab = played(
+        "use rc_pair rnr_retry=0",
+        "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE_WITH_IMM sg=A.mr0[0:1100] remote=B.mr0[0]"
+        " imm_data=7 flags=SIGNALED", 'write A.mr0[0:4] "abcd"', "run",
+    )  # fmt: skip
+    assert [cause.check.slug for cause in why(lab).causes] == ["no-rr"]
+    for line in ("apply", "run"):
+        lab.do(line)
+    assert why(lab).outcome.kind is Status.WELL
