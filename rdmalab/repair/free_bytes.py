@@ -10,19 +10,23 @@ from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind
 from rdmalab.world.world import World
 
-_MOST = 10_000  # newest records in which the posts of unpolled receives are sought
+_MOST = 10_000  # newest records in which posts of unpolled receives and writes are sought
 
 
 def unused(world: World, domain: Thing, length: int, beside: Sequence[SGE] = ()) -> list[SGE]:
     """SGE for the first bytes of a domain that no receive and none of `beside` has; [] if none.
 
-    A receive has its bytes while it waits, and until its completion is polled.
+    A receive has its bytes while it waits, and until its completion is polled. Bytes that the
+    program has written come last: it may still need them.
     """
     used = [*beside, *_received_into(world, domain.node)]
-    for mr in world.nodes[domain.node].mrs.items.values():
-        if mr.pd != domain.number or not mr.access & Access.LOCAL_WRITE:
-            continue
+    mine = [mr for mr in world.nodes[domain.node].mrs.items.values()
+            if mr.pd == domain.number and mr.access & Access.LOCAL_WRITE]  # fmt: skip
+    written = list(_written(world, domain.node)) if mine else []
+    for mr, kept in [*((mr, written) for mr in mine), *((mr, []) for mr in mine if written)]:
         taken = [range(sge.addr, sge.addr + sge.length) for sge in used if sge.lkey == mr.lkey]
+        taken += [range(mr.iova + addr - mr.addr, mr.iova + addr - mr.addr + length)
+                  for addr, length in kept if mr.addr <= addr < mr.addr + mr.length]  # fmt: skip
         starts = sorted({mr.iova, *(each.stop for each in taken)})
         for own in (range(at, at + length) for at in starts):
             if own.stop <= mr.iova + mr.length and all(
@@ -47,6 +51,13 @@ def _received_into(world: World, node: str) -> list[SGE]:
     waiting = [*(w for qp in hca.qps.items.values() for w in qp.rq.wqes),
                *(w for srq in hca.srqs.items.values() for w in srq.wqes)]  # fmt: skip
     return [*(sge for wqe in waiting for sge in wqe.sg), *_unread(world, node)]
+
+
+def _written(world: World, node: str) -> Iterator[tuple[int, int]]:
+    """Address and length of the newest writes of the program on a node."""
+    for record in islice(reversed(world.trace.records), _MOST):
+        if rec.kind_of(record) is Kind.HOST_WROTE and rec.node_of(record) == node:
+            yield rec.address_of(record), rec.length_of(record)
 
 
 def _unread(world: World, node: str) -> Iterator[SGE]:

@@ -136,3 +136,40 @@ def test_a_region_of_a_domain_without_queues_changes_its_domain() -> None:
     assert remedy is not None
     assert remedy.works
     assert remedy.cure.lines[0] == "rereg_mr B.mr1 flags=CHANGE_PD pd=B.pd0"
+
+
+def test_a_fix_that_sends_what_was_written_since_says_so() -> None:
+    lab = played("use rc_pair", 'write A.mr0[0:4] "one."',
+                 "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:4] remote_addr=B.mr0[0]"
+                 " rkey=0x5 flags=SIGNALED", "run", "poll_cq A.cq0", 'write A.mr0[0:4] "two."')  # fmt: skip
+    remedy = why(lab).remedy
+    assert remedy is not None
+    assert remedy.ends == "it sends what was written to A.mr0[0:4] only in event 21"
+
+
+def test_a_fix_after_which_a_receive_fails_does_not_work() -> None:
+    lab = played(
+        "use ud_pair", "create_ah A.ah1 pd=A.pd0 is_global=1 dgid=224.1.2.9 sgid_index=1"
+        " hop_limit=1 port_num=1", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]",
+        "post_send A.qp0 wr_id=4 opcode=SEND sg=A.mr0[0:64] ah=A.ah1 remote_qpn=0xffffff"
+        " remote_qkey=0x11111111 flags=SIGNALED", "run", "poll_cq A.cq0",
+    )  # fmt: skip
+    remedy = why(lab).remedy
+    assert remedy is not None
+    assert remedy.ends == "B.qp0.recv_wr[1] then ends with LOC_LEN_ERR"
+
+
+def test_a_thread_that_only_a_flush_of_the_fix_frees_is_not_helped() -> None:
+    lab = played(
+        "use rc_pair", "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0",
+        "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0", "connect A.qp1 B.qp1",
+        "program A.t0 lines={sleep 3us; post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8]"
+        " remote=B.mr0[0] flags=SIGNALED; poll A.cq0}",
+        "program A.t1 lines={sleep 1us; post_send A.qp1 wr_id=2 opcode=RDMA_READ sg=A.mr0[64:128]"
+        " remote_addr=B.mr0[0] rkey=0x77 flags=SIGNALED; sleep 15us; poll A.cq0; poll A.cq0}",
+        "run 200us",
+    )  # fmt: skip
+    remedy = why(lab, "A.t1").remedy
+    assert remedy is not None
+    assert not remedy.works
+    assert remedy.ends == "A.qp1.wr[2] then ends with WR_FLUSH_ERR"

@@ -19,3 +19,11 @@ def test_bytes_of_a_receive_are_used_until_its_completion_is_polled() -> None:
     lab.do("poll_cq B.cq0")
     assert (first(64), first(65), first(4096)) == (0, 128, None)
     assert unused(world, Thing(Noun.PD, "B", 99), 1) == []
+
+
+def test_a_receive_of_a_fix_takes_no_bytes_that_the_program_has_written() -> None:
+    session = lab_of('write B.mr0[0:8] "ownstuff"').session
+    world = session.world
+    (found,) = unused(world, session.names.thing_of["B.pd0"], 8)
+    (mr,) = world.nodes["B"].mrs.items.values()
+    assert found.addr == mr.iova + 8

@@ -2,16 +2,19 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.components import Component
+from rdmalab.doctor.evidence.content import words_for
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.made_good import is_repaired
 from rdmalab.doctor.evidence.messages import executed, meet, piece_of, pieces, unanswered
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
+from rdmalab.doctor.evidence.ownership import gathered
 from rdmalab.doctor.evidence.subject import Sort, Subject, name_of
-from rdmalab.doctor.evidence.work_of_queues import renewed
+from rdmalab.doctor.evidence.work_of_queues import renewed, subject_of_cqe
 from rdmalab.doctor.evidence.work_requests import Receive, Send
 from rdmalab.doctor.moments import future
 from rdmalab.grammar.nodes import Node
@@ -330,10 +333,9 @@ _WAITS = (Sort.PROGRAM, Sort.CQ, Sort.CALL)
 
 def side_effect(session: Session, subject: Subject, event: int, log: Log) -> str:
     """Unwanted effects of the lines carried out since an event; empty if none."""
-    found = [*_sent(session, subject, event, log), *_threads(session, subject, event, log),
-             *_failures(session, subject, event, log),
-             *_shared_bytes(session, event, log)]  # fmt: skip
-    return next(iter(found), "")
+    of_subject = (look(session, subject, event, log) for look in (_sent, _threads, _failures))
+    of_all = (look(session, event, log) for look in (_refilled, _shared_bytes))
+    return next(chain(*of_subject, *of_all), "")
 
 
 def _sent(session: Session, subject: Subject, event: int, log: Log) -> Iterator[str]:
@@ -357,6 +359,21 @@ def _sent(session: Session, subject: Subject, event: int, log: Log) -> Iterator[
             yield f"{name_of(session.names, same)} is carried out twice"
 
 
+def _refilled(session: Session, event: int, log: Log) -> Iterator[str]:
+    """Requests typed since an event whose bytes the program had written again since their post."""
+    for record in log.since(event + 1, Kind.SEND_POSTED):
+        thing, wqe = Thing(Noun.QP, *rec.place_of(record)), rec.send_wqe_of(record)
+        same = _same_before(log, thing, wqe, event)
+        if same is None or log.asked(rec.event_of(record))[1]:
+            continue
+        first = log.event_of(Kind.SEND_POSTED, same.thing, same.serial)
+        source = gathered(session.world.nodes[thing.node], wqe)
+        writes = [r for r in log.of(Kind.HOST_WROTE, thing.node) if meet(source, [piece_of(r)])]
+        if writes and first is not None and first < rec.event_of(writes[-1]) <= event:
+            where = words_for(session, thing.node, piece_of(writes[-1]))
+            yield f"it sends what was written to {where} only in event {rec.event_of(writes[-1])}"
+
+
 def _executed(session: Session, subject: Subject, event: int, log: Log) -> int | None:
     """The event in which the present peer of a connection executed its request, up to an event.
 
@@ -372,17 +389,27 @@ def _executed(session: Session, subject: Subject, event: int, log: Log) -> int |
 
 
 def _failures(session: Session, subject: Subject, event: int, log: Log) -> Iterator[str]:
-    """Sends around the subject that were posted since an event, and failed."""
+    """Work around the subject that was posted since an event, and failed; receives that did.
+
+    A flush is one of a typed send: a program may drain its queue pair on purpose.
+    """
     around = _around(session, subject, log)
     for record in log.failed_sends:
         thing = Thing(Noun.QP, *rec.place_of(record))
+        if rec.event_of(record) <= event or thing not in around:
+            continue
+        failed = Subject.of_send(thing, rec.send_wqe_of(record))
+        posted = Send(session, failed, log).posted
         flushed = rec.status_of(record) is WCStatus.WR_FLUSH_ERR
-        if rec.event_of(record) > event and thing in around and not flushed:
-            failed = Subject.of_send(thing, rec.send_wqe_of(record))
-            posted = Send(session, failed, log).posted
-            if posted is not None and posted > event:
-                status = WCStatus(rec.status_of(record)).name
-                yield f"{name_of(session.names, failed)} then ends with {status}"
+        if posted is not None and posted > event and not (flushed and log.asked(posted)[1]):
+            status = WCStatus(rec.status_of(record)).name
+            yield f"{name_of(session.names, failed)} then ends with {status}"
+    for record in log.failed_receives:
+        node, cqe = rec.node_of(record), rec.cqe_of(record)
+        is_own = Thing(Noun.QP, node, cqe.qp_num) in around
+        if rec.event_of(record) > event and is_own and cqe.status is not WCStatus.WR_FLUSH_ERR:
+            name = name_of(session.names, subject_of_cqe(node, cqe))
+            yield f"{name} then ends with {cqe.status.name}"
 
 
 def _shared_bytes(session: Session, event: int, log: Log) -> Iterator[str]:
