@@ -141,7 +141,8 @@ def test_a_region_of_a_domain_without_queues_changes_its_domain() -> None:
 def test_a_fix_that_sends_what_was_written_since_says_so() -> None:
     lab = played("use rc_pair", 'write A.mr0[0:4] "one."',
                  "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:4] remote_addr=B.mr0[0]"
-                 " rkey=0x5 flags=SIGNALED", "run", "poll_cq A.cq0", 'write A.mr0[0:4] "two."')  # fmt: skip
+                 " rkey=0x5 flags=SIGNALED", "run", "poll_cq A.cq0",
+                 'write A.mr0[0:4] "two."')  # fmt: skip
     remedy = why(lab).remedy
     assert remedy is not None
     assert remedy.ends == "it sends what was written to A.mr0[0:4] only in event 21"

@@ -303,6 +303,9 @@ def registered_again(case: Case, peer: QueuePair, denial: Denial) -> MemoryFix |
         there = denial.addr, denial.length
         name, line = registration(case, peer.node, peer.pd, there, rights)
         return MemoryFix([line], f"{name}[0]", denial.length)
+    first = _region(case, peer, denial, lambda mr: _opens(mr, peer.pd, denial, 1))
+    if first is not None:
+        return _at(case, hca, first, denial.addr, denial, [])
     return None if mr is None else _at(case, hca, mr, mr.iova, denial, [])
 
 
@@ -317,9 +320,10 @@ def _holds(mr: MemoryRegion, addr: int, length: int) -> bool:
     return mr.iova <= addr and addr + length <= mr.iova + mr.length
 
 
-def _opens(mr: MemoryRegion, pd: int, denial: Denial) -> bool:
+def _opens(mr: MemoryRegion, pd: int, denial: Denial, length: int = 0) -> bool:
+    """Whether a region has these bytes, or the first of them, and allows what was denied."""
     allowed = mr.pd == pd and mr.access & denial.rights == denial.rights and mr.rkey != 0
-    return allowed and _holds(mr, denial.addr, denial.length)
+    return allowed and _holds(mr, denial.addr, length or denial.length)
 
 
 def _piece(case: Case, node: str, mr: MemoryRegion, start: int, length: int) -> str:

@@ -8,7 +8,7 @@ from rdmalab.repair import commands
 from rdmalab.spec.access import Access
 from rdmalab.spec.profiles import RXE
 from rdmalab.spec.work import WROpcode
-from tests.doctor.asking import pair
+from tests.doctor.asking import pair, why
 from tests.doctor.facts.test_key_lookup import case_of
 from tests.labs import well
 
@@ -108,3 +108,12 @@ def test_message_fix_uses_an_mr_of_the_pd() -> None:
     assert case.qp is not None
     assert memory_fixes.a_message(case, case.qp, 4) == ["post_send A.qp0 opcode=SEND sg=A.mr0[0:4]"]
     assert memory_fixes.a_message(case, case.qp, 8000) == []
+
+
+def test_a_write_with_a_wrong_key_that_is_too_long_stays_at_its_address() -> None:
+    lab = pair("reg_mr B.mr1 pd=B.pd0 length=128 access=LOCAL_WRITE|REMOTE_WRITE",
+               "post_send A.qp0 wr_id=4 opcode=RDMA_WRITE sg=A.mr0[0:256] remote_addr=B.mr1[0]"
+               " rkey=A.mr0 flags=SIGNALED", "run")  # fmt: skip
+    remedy = why(lab).remedy
+    assert remedy is not None
+    assert remedy.cure.note.startswith("shortened to 128 bytes, which is what B.mr1 has there")
