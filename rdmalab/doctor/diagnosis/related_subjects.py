@@ -256,7 +256,7 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
     found = [Subject(Sort.PROGRAM, p.thing) for p in waits.providers]
     for qp in waits.qps:
         silent = not (undone(qp) or waits.expects_message)
-        found += _unsignaled(case, waits.cqs, qp) if silent else []
+        found += _unsignaled(case, waits.cqs, qp, [waits]) if silent else []
         for cq in waits.cqs:
             found += elsewhere(case.log, qp, cq.number)
         batch = posting_calls.latest_batch(case.log, Subject(Sort.QP, qp.thing))
@@ -271,7 +271,7 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
         its = Case(case.session, work, case.log, asked=True).work
         own = its is not None and case.log.asked(its.posted)[1] == waits.name
         found += [work] if own or not waits.qps else []
-    found += waits.silent + waits.refuted
+    found += waits.silent + waits.refuted + waits.coming
     found += [each for srq in waits.shared for each in oldest(srq)]
     piece = watched(case.session, waits.program.line.question)
     looked = bytes_at(case.session, case.node, piece) if piece is not None else None
@@ -282,11 +282,13 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
     return found
 
 
-def _unsignaled(case: Case, cqs: Sequence[Thing], qp: QueuePair) -> list[Subject]:
+def _unsignaled(
+    case: Case, cqs: Sequence[Thing], qp: QueuePair, waiting: Sequence[ThreadWait]
+) -> list[Subject]:
     """The newest send of a queue pair, if it is the unsignaled one that is waited for.
 
-    It is not where a later post was refused, nor where other work can complete on these queues, and
-    a completion came since its post.
+    It is not where no thread that waits may mean it, where a later post was refused, nor where
+    other work can complete on these queues, and a completion came since its post.
     """
     if unsent(case, qp) or any(case.world.find(cq, CompletionQueue).cqes for cq in cqs):
         return []
@@ -294,7 +296,9 @@ def _unsignaled(case: Case, cqs: Sequence[Thing], qp: QueuePair) -> list[Subject
     last = max((rec.event_of(r) for r in polls), default=-1) if has_work_for(qp, cqs) else -1
     newest = case.log.about(Kind.SEND_POSTED, qp.thing)[-1:]
     is_old = bool(newest) and rec.event_of(newest[0]) < last
-    return [] if is_old else done_unsignaled(case.log, qp)
+    is_meant = not waiting or any(each.means(qp, rec.send_wqe_of(r)) for each in waiting
+                                  for r in newest)  # fmt: skip
+    return [] if is_old or not is_meant else done_unsignaled(case.log, qp)
 
 
 def _unpolled(case: Case, cq: Thing) -> list[Subject]:
@@ -361,7 +365,7 @@ def _cq(case: Case) -> list[Subject]:
     qps = case.world.nodes[case.node].qps.items.values()
     known = case.cq.cqes or any(each.expects_message for each in waiting)
     silent = [each for qp in qps if qp.send_cq == case.cq.number and not known and not undone(qp)
-              for each in _unsignaled(case, [case.subject.thing], qp)]  # fmt: skip
+              for each in _unsignaled(case, [case.subject.thing], qp, waiting)]  # fmt: skip
     return [Subject(Sort.PROGRAM, each.thing) for each in waiting] + silent
 
 

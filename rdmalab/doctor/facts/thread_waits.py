@@ -19,11 +19,12 @@ from rdmalab.grammar.program import Line
 from rdmalab.grammar.trees import render
 from rdmalab.hca import channels
 from rdmalab.hca.qp import SharedReceiveQueue
-from rdmalab.hca.wr import Cqe
+from rdmalab.hca.wr import Cqe, SendWqe
 from rdmalab.spec import records as rec
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind
+from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.views.record_text import ARMS
 from rdmalab.world.programs import programs_of
@@ -32,6 +33,7 @@ from rdmalab.world.relations import peer_of
 _POSTS = (Kind.SEND_POSTED, Kind.RECV_POSTED, Kind.SRQ_POSTED)
 _WR_ID = re.compile(r"\bwr_id ?==? ?(\d+)")
 _COUNT = re.compile(r"\.total(?:\([^)]*\))? (?:==|>=) (\d+)")
+_OF_MESSAGE = re.compile(r"\b(?:imm_data|byte_len|src_qp|RECV\w*)\b")
 _MOST_TAKEN = 64  # of the newest completions
 _MOST_LINES = 16  # of a thread that repeats lines, the newest that it ran
 
@@ -232,6 +234,37 @@ class ThreadWait:
         subject = Subject(Sort.RECV, thing, wqe.serial, wqe.wr.wr_id)
         return Receive(case.session, subject, log).polled is None
 
+    def means(self, qp: QueuePair, wqe: SendWqe) -> bool:
+        """Whether the completion that it waits for may be that of a send, as far as its line says.
+
+        Not where that send would complete elsewhere, where its condition is about other work or a
+        message, or where a message for it found no receive, or will not be sent.
+        """
+        if Thing(Noun.CQ, qp.node, qp.send_cq) not in self.cqs:
+            return False
+        question = self.program.line.question
+        if question is not None:
+            text = render(question)
+            named = [int(number) for number in _WR_ID.findall(text)]
+            return not _OF_MESSAGE.search(text) and (not named or wqe.wr.wr_id in named)
+        return self.program.line.word != "poll" or not self._lacks_message
+
+    @cached_property
+    def _lacks_message(self) -> bool:
+        """Whether a message to its queues is on its way, has failed, or is one of a failed thread;
+        or whether this very line has taken messages before, and nothing else."""
+        ran = {(rec.event_of(r), rec.line_number_of(r))
+               for r in self.case.log.about(Kind.PROGRAM_RAN, self.thing)}  # fmt: skip
+        line = self.program.line.number
+        here = [each.cqe.is_send for each in self.taken if (each.event, line) in ran]
+        ends = [qp for qp in self.feeding if Thing(Noun.CQ, qp.node, qp.recv_cq) in self.cqs]
+        senders = {peer.thing for qp in ends if (peer := peer_of(self.case.world, qp)) is not None}
+        unmet = any(rec.status_of(r) is WCStatus.RNR_RETRY_EXC_ERR
+                    and Thing(Noun.QP, *rec.place_of(r)) in senders
+                    for r in self.case.log.failed_sends)  # fmt: skip
+        failed = any(each.state is ProgramState.FAILED for each in self.providers)
+        return bool(self.coming) or unmet or failed or (bool(here) and not any(here))
+
     @cached_property
     def silent(self) -> list[Subject]:
         """The newest unsignaled send that it posted, if all of these make up for what it lacks.
@@ -243,7 +276,7 @@ class ThreadWait:
                 for r in log.about(Kind.WQE_COMPLETED, qp.thing)
                 if rec.event_of(r) > begun and not rec.status_of(r)]  # fmt: skip
         posts = ((qp, wqe, log.event_of(Kind.SEND_POSTED, qp.thing, wqe.serial))
-                 for qp, wqe in ends if not wqe.signaled)  # fmt: skip
+                 for qp, wqe in ends if not wqe.signaled and self.means(qp, wqe))  # fmt: skip
         done = [Subject.of_send(qp.thing, wqe) for qp, wqe, event in posts
                 if event is not None and log.asked(event)[1] == self.name]  # fmt: skip
         questions = (render(line.question) for line in self.lines if line.question is not None)

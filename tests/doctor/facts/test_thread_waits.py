@@ -5,6 +5,7 @@ import pytest
 from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.doctor.report.report import Report
 from rdmalab.lab import Lab
+from tests.each import each
 
 _POLL = "program A.x lines={poll A.cq0}"
 _RECV = "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]"
@@ -131,3 +132,28 @@ def test_a_thread_that_polls_for_a_send_that_never_ends(question: str) -> None:
 def test_a_loop_that_counts_down_goes_on() -> None:
     report = why("why", "program A.x lines={loop 50000; poll_cq A.cq0; end}")
     assert report.outcome.kind is Status.WELL
+
+
+_REPLY = (
+    "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]",
+    "program B.rx lines={poll B.cq0; %s}",
+    "program A.tx lines={post_send A.qp0 wr_id=5 opcode=SEND sg=A.mr0[0:64]; poll A.cq0%s}",
+)  # fmt: skip
+_SENDS = "post_send B.qp0 wr_id=3 opcode=SEND sg=B.mr0[512:516]"
+_WRITES = "post_send B.qp0 wr_id=3 opcode=RDMA_WRITE sg=B.mr0[512:516] remote=A.mr0[512]"
+
+
+@each("receives, server, until, slug", [
+    (0, _SENDS, "", "rnr-infinite"),
+    (1, _WRITES, " until A.cq0.last.opcode == RECV", "write-no-signal"),
+    (1, "stop", " until A.cq0.last.wr_id == 11", "silent-peer"),
+    (1, f"reg_mr B.mr1 pd=B.pd0 length=8 access=REMOTE_WRITE; {_SENDS}", "", "thread-stopped"),
+    (1, "stop", " until A.cq0.last.wr_id == 5", "unsignaled"),
+])  # fmt: skip
+def test_an_unsignaled_request_is_not_to_blame_where_a_reply_is_waited_for(
+    receives: int, server: str, until: str, slug: str
+) -> None:
+    post, rx, tx = _REPLY
+    own = ("post_recv A.qp0 wr_id=11 sg=A.mr0[512:576]",) * receives
+    found = why("why A.tx", *own, post, rx % server, tx % until)
+    assert found.slug == slug
