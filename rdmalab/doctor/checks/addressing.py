@@ -354,11 +354,14 @@ def pkey(case: Case, qp: QueuePair, path: Path, unanswered: Unanswered) -> Findi
     both = not (ours | theirs) & FULL_MEMBER
     why = "both are limited members" if both else "these are two partitions"
     since = _key_since(case, qp) or case.log.last_entered(qp.thing, qp.state)
+    keys = [(since or 0, f"{case.qp_name(qp)} sends with P_Key {ours:#06x}, entry "
+                         f"{qp.attr.pkey_index or 0} of its table"),
+            (_key_since(case, peer) or 0, f"{case.qp_name(peer)} wants P_Key {theirs:#06x}, entry "
+                                          f"{peer.attr.pkey_index or 0} of its table")]  # fmt: skip
+    newer, older = sorted(keys, key=lambda each: -each[0])
+    since = newer[0] or since
     return unanswered.finding(
-        fact(f"{case.qp_name(qp)} sends with P_Key {ours:#06x}, entry "
-             f"{qp.attr.pkey_index or 0} of its table", since),
-        fact(f"{case.qp_name(peer)} wants {theirs:#06x}, entry {peer.attr.pkey_index or 0} of "
-             f"its own: {why}", _key_since(case, peer)),
+        fact(newer[1], since), fact(f"{older[1]}: {why}", older[0] or None),
         fact(f"{fmt.count(len(misses), 'packet')} dropped, counted in bad_pkey_cntr",
              misses[-1].event),
         cure=_pkey_cure(case, unanswered.wqe.wr, qp, peer), since=since,

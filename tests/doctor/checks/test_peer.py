@@ -205,7 +205,7 @@ def test_pkey_since_the_entry_of_the_table_was_changed() -> None:
     lab = lab_of("pkey set B 0 0x8001", SEND, "run", pair="use rc_pair timeout=6 retry_cnt=1")
     cause = why(lab, "A.qp0.wr[1]").causes[0]
     (changed,) = [c.event for c in Log(lab.session).calls("pkey")]
-    assert [cause.check.slug, cause.finding.evidence[1].event] == ["pkey", changed]
+    assert [cause.check.slug, cause.finding.evidence[0].event] == ["pkey", changed]
 
 
 def test_datagrams_have_partitions_too() -> None:
