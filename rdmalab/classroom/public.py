@@ -12,6 +12,7 @@ from rdmalab.classroom.answers import sealed_choices, sealed_values
 from rdmalab.classroom.instructor_model import Submission
 from rdmalab.classroom.lab_file import SALT, LabFile, loads
 from rdmalab.classroom.model import GRADER, Task
+from rdmalab.command import WrongFile
 from rdmalab.scenario import yaml_tree
 from rdmalab.vocabulary import VOCABULARY
 
@@ -43,6 +44,19 @@ def published(lab: LabFile, *, live: bool = False) -> str:
         if not (task.hidden or task.essay) and task.is_asked:
             _answer(given, lab, index, live=live)
     return dumped(plain)
+
+
+def is_published(octets: bytes) -> bool:
+    """Whether this is a file for students: to publish it again changes nothing in it.
+
+    A lab with solutions, right answers or comments is none.
+    """
+    try:
+        text = octets.decode()
+        lab = loads(text, "", VOCABULARY, student="1")
+        return published(lab, live=lab.document.seal is not None) == text
+    except (UnicodeDecodeError, WrongFile):
+        return False
 
 
 def _public(lab: LabFile) -> dict[str, object]:

@@ -74,6 +74,22 @@ def test_a_lab_from_its_beginning_to_a_table(
     assert main([*words, "--require", "6"]) == Exit.FAILED
 
 
+def test_publish_replaces_no_lab_of_an_instructor(
+    lab: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither its source nor another lab with solutions; an older file for students is replaced."""
+    other = tmp_path / "other.lab.yaml"
+    other.write_text(TEMPLATE.replace("LAB-ID", "other"))
+    for out in (lab, other):
+        before = out.read_text()
+        assert main(["lab", "publish", str(lab), "-o", str(out)]) == Exit.USAGE
+        assert f"{out} exists and is not a lab for students" in capsys.readouterr().err
+        assert out.read_text() == before
+    for salt in ([], ["--salt", "2026"]):
+        handout = ["-o", str(tmp_path / "handout.lab.yaml")]
+        assert main(["lab", "publish", str(lab), *handout, *salt]) == Exit.WELL
+
+
 def test_values_are_drawn_for_each_id_of_a_table(
     lab: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,13 +12,14 @@ from rdmalab.classroom.instructor_model import Submission
 from rdmalab.classroom.judging import JudgedWork
 from rdmalab.classroom.lab_file import LabFile
 from rdmalab.classroom.lab_session import LabSession
-from rdmalab.classroom.public import digest, other_lab, published
+from rdmalab.classroom.public import digest, is_published, other_lab, published
 from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import FOLDER, SEND, TEMPLATE, graded, judged, loaded, text_of
 from tests.each import a_tenth, each
 
 SHOWN = {"id", "title", "points", "ask", "hidden", "announce", "needs", "hints"}
 LABS = [path.name for path in sorted(FOLDER.glob("*.lab.yaml"))]
+SHIPPED = FOLDER.parents[1] / "scenarios/labs"
 
 
 @each("name", LABS)
@@ -189,3 +190,22 @@ def test_a_work_drawn_with_another_salt_is_one_clear_error(
     handout = published(salted(TEMPLATE, drawn))
     answer = other_lab(salted(TEMPLATE, graded), work_on(handout))
     assert answer == (f"its parameters were drawn {wrong}" if wrong else "")
+
+
+@each("name", LABS)
+def test_a_published_file_is_recognised_and_that_of_the_instructor_is_not(name: str) -> None:
+    text = (FOLDER / name).read_text()
+    lab = loaded(text)
+    for live in (False, True):
+        assert is_published(published(lab, live=live).encode())
+        assert is_published((SHIPPED / name).read_bytes())
+    assert not is_published(text.encode())
+
+
+def test_a_lab_with_a_right_answer_alone_is_no_published_file() -> None:
+    lab = "  - id: a\n    ask: x\n    choice:\n    - {text: one, right: true}\n    - text: two\n"
+    handed_out = published(loaded(text_of(lab)))
+    assert is_published(handed_out.encode())
+    assert not is_published(f"# to be marked\n{handed_out}".encode())
+    assert not is_published(text_of(lab).encode())
+    assert not is_published(b"\xff kind: lab")
