@@ -182,7 +182,7 @@ def keep(path: str | None, title: str, session: "Session", *, tui: bool) -> None
             made = kept(session, file, title, timed=True)
         except Unsavable as why:
             raise click.ClickException(f"{title} cannot be kept: {why}") from None
-        write(made.file, made.octets, made.may_replace, made.kind)
+        write(made.file, made.octets, made.may_replace, made.replaces)
         if made.note:
             tell(f"{made.file}: a session file, because it has {made.note}")
         if tui:

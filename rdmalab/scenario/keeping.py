@@ -1,12 +1,13 @@
 """The file in which a session is kept: a scenario, or packed where that is named or needed."""
 
+import re
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from rdmalab import disk
 from rdmalab.scenario import session_file
 from rdmalab.scenario.files import LAB_SUFFIX, SUFFIX
-from rdmalab.scenario.loader import is_scenario
 from rdmalab.scenario.saving import WHOLE, Cut, Expect, TooLong, Unsavable, saved_session
 from rdmalab.session.session import Session
 
@@ -21,6 +22,11 @@ class Kept:
     kind: str
     may_replace: disk.Recognise
     note: str = ""
+
+    @property
+    def replaces(self) -> str:
+        """The kind of file that may be replaced, for a complaint."""
+        return self.kind if self.may_replace is session_file.is_session else as_saved(self.kind)
 
 
 def kept(
@@ -42,7 +48,8 @@ def kept(
     count, note = len(found.begun) + len(found.steps), ""
     if not is_packed:
         try:
-            return Kept(file, found.as_yaml().encode(), count + 1, "scenario", is_scenario)
+            octets = marked(found.as_yaml(_MARK_OCTETS))
+            return Kept(file, octets, count + 1, "scenario", is_unedited)
         except TooLong as why:
             if expect is not Expect.NONE or found.begun:
                 raise
@@ -54,6 +61,34 @@ def kept(
     return Kept(file, found.packed(), count, "session file", session_file.is_session, note)
 
 
+# --------------------------------------------------------------------------- files that were edited
+_MARK = "# save replaces this file as long as it is not edited: {}\n"
+_DIGITS = 16
+_MARK_OCTETS = len(_MARK.format("")) + _DIGITS
+_MARKED = re.compile(f"(.*\n){_MARK.format('([0-9a-f]+)')}", re.DOTALL)
+
+
+def marked(text: str) -> bytes:
+    """The bytes of a text that ends with a line, and below it a comment with its digest."""
+    return (text + _MARK.format(_digest(text))).encode()
+
+
+def is_unedited(octets: bytes) -> bool:
+    """Whether a file is as `marked` made it: it holds nothing that was written by hand."""
+    found = _MARKED.fullmatch(octets.decode("utf-8", "replace"))
+    return found is not None and _digest(found[1]) == found[2]
+
+
+def as_saved(kind: str) -> str:
+    """The kind of a file that may be replaced: `scenario as save wrote it`."""
+    return f"{kind} as save wrote it"
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+# --------------------------------------------------------------------------- names
 def _bare(name: str) -> str:
     """The name of a file without what says of which kind it is."""
     for suffix in (SUFFIX, LAB_SUFFIX, session_file.SUFFIX, ".yaml", ".yml"):

@@ -145,8 +145,11 @@ class SavedSession:
     outside: list[str] = field(default_factory=list)
     awaited: list[str] = field(default_factory=list)
 
-    def as_yaml(self) -> str:
-        """The text of a scenario file; raises Unsavable if it is too long."""
+    def as_yaml(self, more: int = 0) -> str:
+        """The text of a scenario file; raises Unsavable if it is too long.
+
+        more: bytes that will follow it in the file.
+        """
         if (count := len(self.begun) + len(self.steps)) > MAX_STEPS:
             raise TooLong(f"{count:,} steps; a scenario has at most {MAX_STEPS:,}")
         title, note = text_of(self.title), text_of(_NOTE.format(self.title))
@@ -157,7 +160,7 @@ class SavedSession:
         for key, texts in self._hosts.items():
             walk += [f"{key}:", *(f"  - {text_of(text)}" for text in texts), ""]
         text = "\n".join([*head, "", *setup, *walk])
-        if (octets := len(text.encode())) > MAX_OCTETS:
+        if (octets := len(text.encode()) + more) > MAX_OCTETS:
             raise TooLong(f"{octets:,} bytes; a scenario has at most {MAX_OCTETS:,}")
         return text
 

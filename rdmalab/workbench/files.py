@@ -287,12 +287,13 @@ def save(
     """Write this session as a scenario: `load` steps through it, `rdmalab run` tests it.
 
     It has each verb as typed, the verbs of short forms, refusals with their errno, and the runs
-    between them. A name without a dot gets .rdmalab.yaml; an existing scenario is replaced, any
-    other file is not. expect=all: also writes expectations for each run: its packets with their
-    fields, and the changed states, queues and completions. A name that ends with .lab.yaml: writes
-    a lab, whose tasks ask for what has happened here. A name that ends with .rdmalab, or a session
-    that is too long for a scenario: writes a session file, which is packed. since, until: a part of
-    the session, from a moment to a moment; what was before is the setup of the scenario.
+    between them. A name without a dot gets .rdmalab.yaml. A file that save has written is replaced;
+    one that was edited since, and any other file, is not. expect=all: also writes expectations for
+    each run: its packets with their fields, and the changed states, queues and completions. A name
+    that ends with .lab.yaml: writes a lab, whose tasks ask for what has happened here. A name that
+    ends with .rdmalab, or a session that is too long for a scenario: writes a session file, which
+    is packed. since, until: a part of the session, from a moment to a moment; what was before is
+    the setup of the scenario.
 
     Example: save rnr.rdmalab.yaml
     Example: save cut.rdmalab.yaml since 5 until 12
@@ -315,7 +316,7 @@ def save(
         if made.note:
             raise NotUnderstood(f"this session cannot be saved: {made.note}")
         return MakeLab(file, made.octets.decode())
-    replaced = _write(made.file, made.octets, made.may_replace, made.kind)
+    replaced = _write(made.file, made.octets, made.may_replace, made.replaces)
     return Saved(made.file, made.steps, made.kind, made.note, replaced)
 
 

@@ -153,7 +153,7 @@ def test_a_fifo_and_a_device_are_not_written(folder: Path, word: str) -> None:
 @pytest.mark.parametrize("mode", [0o600, 0o444])
 def test_save_keeps_the_mode_and_follows_no_link_beside_it(folder: Path, mode: int) -> None:
     (folder / "victim").write_text("precious")
-    (folder / "x.yaml").write_text(OLD)
+    well(Lab(), "save x.yaml")
     (folder / "x.yaml").chmod(mode)
     (folder / ".x.yaml.new").symlink_to("victim")
     if os.access(folder / "x.yaml", os.W_OK):
@@ -171,37 +171,30 @@ def test_a_name_without_a_dot_gets_the_suffix(folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {"mine.rdmalab.yaml", "sub.dir mine.yaml"}
 
 
-def test_save_replaces_a_scenario_and_reports_it(folder: Path) -> None:
-    (folder / "kept.yaml").write_text(f"# a lesson\n\n{OLD}")
+def test_save_replaces_a_scenario_of_save_and_reports_it(folder: Path) -> None:
+    well(Lab(), "save kept.yaml")
     (folder / "link.yaml").symlink_to("kept.yaml")
-    reply = well(Lab(), "save link.yaml")
-    assert reply.value.text == "link.yaml: 1 step, replaced the previous scenario"
+    reply = well(lab_of(RECV), "save link.yaml expect=all")
+    assert reply.value.text.endswith(", replaced the previous scenario")
     assert (folder / "kept.yaml").read_text().startswith("rdmalab: 1\ntitle: link.yaml\n")
     assert {path.name for path in folder.iterdir()} == {"kept.yaml", "link.yaml"}
     assert (folder / "link.yaml").is_symlink()
 
 
-@pytest.mark.parametrize(
-    "there",
-    [
-        "mine", "title: x\nrdmalab: 1\n", "\x00\xff", "#rdmalab: 1", "rdmalab: notes of mine\n",
-        "rdmalab: 1\ntitle: mine\nnotes: [a, b]\n", f"{OLD}---\nmore: mine\n",
-        f"# {'x' * (1 << 20)}\n{OLD}",
-    ],
-    ids=lambda there: there[:30],
-)  # fmt: skip
-def test_save_writes_over_no_other_file(folder: Path, there: str) -> None:
-    (folder / "notes.txt").write_text(there)
-    error = misread(Lab(), "save notes.txt")
-    assert error.message == "notes.txt exists and is not a scenario"
-    assert error.line[error.place.start : error.place.stop] == "notes.txt"
-    assert (folder / "notes.txt").read_text() == there
-
-
-@pytest.mark.parametrize("file", ["no/such/x.yaml", ".", '""', f'"{"x" * 300}"', '"a\\x00b.c"'])
-def test_where_nothing_can_be_saved(folder: Path, file: str) -> None:
-    assert misread(Lab(), f"save {file}").argument == "file"
-    assert list(folder.iterdir()) == []
+def test_save_replaces_no_scenario_that_was_edited(folder: Path) -> None:
+    """Notes and expectations that somebody wrote are not lost."""
+    well(Lab(), "save mine.yaml")
+    saved = (folder / "mine.yaml").read_text()
+    edits = (
+        saved.replace("steps:\n", "steps:\n  - note: Watch A.\n"), f"{saved}# mine\n",
+        saved.rpartition("#")[0], OLD,
+    )  # fmt: skip
+    for edited in edits:
+        (folder / "mine.yaml").write_text(edited)
+        error = misread(Lab(), "save mine.yaml")
+        assert error.message == "mine.yaml exists and is not a scenario as save wrote it"
+        assert error.hint == "choose another name"
+        assert (folder / "mine.yaml").read_text() == edited
 
 
 def test_the_old_scenario_stays_if_the_new_one_cannot_be_written(
