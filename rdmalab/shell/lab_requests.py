@@ -184,7 +184,7 @@ async def _submit(evaluation: "Evaluation", request: Submit) -> None:
     else:
         named = named if "." in named else f"{named}.yaml"
         text = submission.written(work)
-        if not _written(evaluation, named, text, "submission", submission.is_one):
+        if _written(evaluation, named, text.encode(), "submission", submission.is_one) is None:
             return
         if lab.is_nameless:
             evaluation.tell([plain(f"{named}: written", DIM)])
@@ -197,15 +197,17 @@ async def _submit(evaluation: "Evaluation", request: Submit) -> None:
 
 
 def _written(
-    evaluation: "Evaluation", file: str, text: str, kind: str, may_replace: disk.Recognise,
-) -> bool:  # fmt: skip
-    """Write a file; returns whether that was possible. A file of another kind is not replaced."""
+    evaluation: "Evaluation", file: str, octets: bytes, kind: str, may_replace: disk.Recognise,
+) -> bool | None:  # fmt: skip
+    """Write a file; returns whether it replaced one, None: it was not possible, which is reported.
+
+    A file of another kind is not replaced.
+    """
     try:
-        disk.write(file, text.encode(), may_replace)
+        return disk.write(file, octets, may_replace)
     except (OSError, ValueError) as wrong:
         evaluation.report_error("; ".join(filter(None, disk.complaint(file, wrong, kind))))
-        return False
-    return True
+        return None
 
 
 def handed_out(evaluation: "Evaluation", file: str) -> None:
@@ -217,6 +219,7 @@ def handed_out(evaluation: "Evaluation", file: str) -> None:
 async def _make(evaluation: "Evaluation", request: MakeLab) -> None:
     from rdmalab.classroom.session_lab import NoLab, lab_of
     from rdmalab.scenario.files import LAB_SUFFIX
+    from rdmalab.scenario.keeping import as_saved, is_unedited, marked
     from rdmalab.scenario.loader import FileError, loads
 
     name = Path(request.file).name.removesuffix(LAB_SUFFIX)
@@ -225,10 +228,11 @@ async def _make(evaluation: "Evaluation", request: MakeLab) -> None:
     except (FileError, NoLab) as wrong:
         evaluation.report_error(f"{request.file}: {wrong}")
         return
-    if _written(evaluation, request.file, text, "lab", lambda there: b"kind: lab" in there):
-        evaluation.tell(
-            [plain(f"{request.file}: edit it, then: rdmalab lab check {request.file}", GOOD)]
-        )
+    replaced = _written(evaluation, request.file, marked(text), as_saved("lab"), is_unedited)
+    if replaced is not None:
+        instead = "replaced the previous lab; " if replaced else ""
+        words = f"{request.file}: {instead}edit it, then: rdmalab lab check {request.file}"
+        evaluation.tell([plain(words, GOOD)])
         handed_out(evaluation, request.file)
 
 

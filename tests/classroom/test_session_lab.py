@@ -12,7 +12,7 @@ from rdmalab.classroom.session_lab import NoLab, lab_of, lines_of
 from rdmalab.cli import Exit, main
 from rdmalab.scenario.source import FileError
 from rdmalab.vocabulary import VOCABULARY
-from tests.classroom.labs import loaded, passed
+from tests.classroom.labs import TEMPLATE, loaded, passed
 from tests.shell.prompts import Prompt
 
 SESSIONS = {
@@ -180,8 +180,13 @@ def test_save_writes_a_lab_at_the_prompt(tmp_path: Path, monkeypatch: pytest.Mon
         prompt.ask("save mine.lab.yaml")
     )
     assert main(["lab", "check", "mine.lab.yaml", "--students", "1"]) == Exit.WELL
-    assert "edit it" in " ".join(prompt.ask("save mine.lab.yaml"))  # a lab may be replaced
-    Path("notes.lab.yaml").write_text("mine\n")
-    assert "exists and is not a lab" in " ".join(prompt.ask("save notes.lab.yaml"))
+    again = " ".join(prompt.ask("save mine.lab.yaml"))
+    assert "mine.lab.yaml: replaced the previous lab; edit it" in again
+    edited = Path("mine.lab.yaml").read_text().replace("title: ", "title: Of my course, ")
+    for name, text in (("mine", edited), ("own", TEMPLATE), ("notes", "mine\n")):
+        Path(f"{name}.lab.yaml").write_text(text)
+        told = " ".join(prompt.ask(f"save {name}.lab.yaml"))
+        assert f"{name}.lab.yaml exists and is not a lab as save wrote it; choose another" in told
+        assert Path(f"{name}.lab.yaml").read_text() == text
     empty = Prompt("use rc_pair")
     assert "no request was posted" in " ".join(empty.ask("save other.lab.yaml"))
