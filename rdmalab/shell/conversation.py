@@ -20,7 +20,7 @@ from rdmalab.session.reverse import Jump
 from rdmalab.session.run_control import RunControl
 from rdmalab.session.session import Session
 from rdmalab.shell.evaluation import Emit, Evaluation, LineEnd, Pause, SliceSize
-from rdmalab.shell.lab_requests import in_lab, short_answer
+from rdmalab.shell.lab_requests import in_lab, short_answer, whole_essay
 from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.styled_text import plain
 from rdmalab.shell.tables import DIM
@@ -126,7 +126,7 @@ class Conversation:
 
         The commands before and after it belong to different logs.
         """
-        session = self.lab.session
+        session, line = self.lab.session, whole_essay(self.evaluation, line)
         if not any(word in line for word in self._apart):
             return [line]
         try:

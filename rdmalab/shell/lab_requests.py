@@ -1,10 +1,13 @@
 """Carries out the words of a lab: open it, show its tasks, give hints, take answers, submit."""
 
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rdmalab import disk
+from rdmalab.grammar.text import in_quotes
+from rdmalab.grammar.tokens import is_closed, scan
 from rdmalab.shell import lab_text
 from rdmalab.shell.output_format import NOTE_PAGE
 from rdmalab.shell.styled_text import Line, plain, shown
@@ -278,11 +281,33 @@ async def in_lab(
             evaluation.tell([plain(wrong, WARN)])
 
 
+_ANSWER = re.compile(r"\s*answer\s+(?P<all>(?:(?P<task>\S+)\s+)?(?P<text>\S.*?))\s*", re.DOTALL)
+
+
+def whole_essay(evaluation: "Evaluation", line: str) -> str:
+    """An answer to an essay with all of its text in quotes; any other line as it is.
+
+    In a text for people, `;` divides no commands and `#` begins no comment.
+    """
+    lab, found = evaluation.exercise, _ANSWER.fullmatch(line)
+    if lab is None or found is None:
+        return line
+    tasks = {each.id: each for each in lab.lab.document.tasks}
+    named = tasks.get(found["task"])
+    task, text = (named or lab.open_question), found["text" if named else "all"]
+    first, *others = scan(text)
+    if task is None or not task.essay or text in tasks or (is_closed(first) and not others):
+        return line
+    return f"answer {task.id} {in_quotes(text)}"
+
+
 def short_answer(evaluation: "Evaluation", line: str) -> str:
     """The command of a word that answers the open question; any other line as it is.
 
     A letter or number of an answer that is offered, or the name of a cause where a text is asked.
+    An essay: see `whole_essay`.
     """
+    line = whole_essay(evaluation, line)
     word = line.strip().lower().rstrip(")")
     task = evaluation.exercise.open_question if evaluation.exercise is not None else None
     if task is not None and not task.choice:

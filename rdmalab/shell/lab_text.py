@@ -187,6 +187,8 @@ def answer_lines(lab: "LabSession", name: str) -> Iterator[Line]:
     result = next(each for each in grade.results if each.id == name)
     yield from wrong_answer(result)
     yield from _right_answer(task, result, lab.answers[name])
+    if task.essay:
+        yield plain(f"noted: {lab.answers[name]}", DIM)
     if lab.lab.document.guided:
         if result.passed is False:
             yield plain(f"  {how_to_answer(task)}", DIM)

@@ -9,7 +9,9 @@ from rdmalab.classroom.owner import given, owner_of
 from rdmalab.classroom.progress import done
 from rdmalab.shell.evaluation import LineEnd
 from rdmalab.shell.styled_text import text_of
+from tests.classroom.courses import lab_text
 from tests.classroom.labs import RECV, TEMPLATE
+from tests.classroom.labs import text_of as text_of_lab
 from tests.logs import close_all, opened
 from tests.shell.prompts import Prompt
 from tests.shell.test_session_recovery import stop_after
@@ -238,3 +240,38 @@ def test_locked_objects_and_forbidden_commands_are_listed_when_a_lab_begins(talk
     other = TEMPLATE.replace("  forbid: [use]", "  forbid: [use]\n  lock: [B.cq0]")
     Path("y.lab.yaml").write_text(other)
     assert "locked: B.cq0 · not allowed: use" in typed(talk, "load y.lab.yaml student=s1")
+
+
+ESSAYS = [
+    "psn #1 is lost",
+    "B keeps no packet out of order; A goes back",
+    "; new",
+    'a "quoted" word, an open " one, and psn=5 {',
+    "the adapter \\ the driver; load it → B",
+    '"a" is not "b"',
+]
+
+
+@pytest.mark.parametrize("text", ESSAYS)
+def test_the_whole_line_is_an_essay_and_is_printed(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.lab.yaml").write_text(lab_text("x", essay=True))
+    talk = Prompt("load x.lab.yaml student=s1", width=200)
+    lab = talk.conversation.exercise
+    assert lab is not None
+    assert f"noted: {text}" in typed(talk, f"answer essay {text}")
+    assert lab.answers == {"essay": text}
+    typed(talk, 'answer essay "in quotes; as before"')
+    assert lab.answers == {"essay": "in quotes; as before"}
+    assert "write the answer after the name" in typed(talk, "answer essay")
+    assert "not allowed: use" in typed(talk, "answer answer-of-b 2; task")  # divided as ever
+
+
+def test_an_open_essay_needs_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    asks = "  - id: explain\n    points: 4\n    ask: Why?\n    essay: true\n"
+    Path("x.lab.yaml").write_text(text_of_lab(asks))
+    talk = Prompt("load x.lab.yaml student=s1", width=200)
+    assert "noted: because # of; this" in typed(talk, "answer because # of; this")
