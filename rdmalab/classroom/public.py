@@ -35,6 +35,11 @@ def published(lab: LabFile, *, live: bool = False) -> str:
     grader alone, and the file has nothing to judge them by. Raises BrokenLab or FileError if the
     right answer of a task cannot be asked.
     """
+    return dumped(_handed_out(lab, live=live))
+
+
+def _handed_out(lab: LabFile, *, live: bool) -> dict[str, object]:
+    """The document of the file for students."""
     plain = _public(lab)
     if live:
         plain["seal"] = _seal(lab)
@@ -43,7 +48,13 @@ def published(lab: LabFile, *, live: bool = False) -> str:
     for index, (given, task) in enumerate(zip(tasks, lab.document.tasks, strict=True)):
         if not (task.hidden or task.essay) and task.is_asked:
             _answer(given, lab, index, live=live)
-    return dumped(plain)
+    return plain
+
+
+def is_for_students(lab: LabFile) -> bool:
+    """Whether a lab has nothing that students do not get, such as solutions and right answers."""
+    plain = yaml_tree.plain(yaml_tree.compose(lab.source))
+    return plain == _handed_out(lab, live=lab.document.seal is not None)
 
 
 def is_published(octets: bytes) -> bool:

@@ -28,7 +28,8 @@ _MARK = "files.txt"
 @click.argument("paths", nargs=-1, metavar="[FILE|DIR]...")
 @click.option(
     "--student", "students", multiple=True, metavar="ID",
-    help="Add a sheet of exercises: the labs with the values drawn for this id; repeatable.",
+    help="Add a sheet of exercises: the published labs with the values drawn for this id; "
+    "repeatable.",
 )  # fmt: skip
 @with_roster
 @click.option("--jobs", type=click.IntRange(1, 256), help="Worker processes; default: the cores.")
@@ -61,6 +62,8 @@ def book(
         raise click.UsageError("there are no labs here, so there is no sheet to be made")
     if not all(each.strip() for each in ids):
         raise click.UsageError("--student: an id must not be empty")
+    if ids:
+        _refuse_unpublished(listed)
     sheets_of = list(dict.fromkeys(ids))
     with progress(len(listed.chapters) + len(sheets_of)) as advance:
         made = build(listed, program.workers(LIMITS, jobs, None), sheets_of, lab_site, advance)
@@ -74,6 +77,26 @@ def book(
     if made.broken:
         return program.Exit.BUG
     return program.Exit.FAILED if made.wrong else program.Exit.WELL
+
+
+def _refuse_unpublished(listed: "Catalogue") -> None:
+    """UsageError if sheets would have other values than what students load: its salt draws them."""
+    from rdmalab.classroom.lab_file import load
+    from rdmalab.classroom.public import is_for_students
+    from rdmalab.scenario.source import FileError
+    from rdmalab.vocabulary import VOCABULARY
+
+    for chapter in listed.labs:
+        try:
+            is_theirs = is_for_students(load(chapter.path, VOCABULARY, "1"))
+        except FileError:  # the sheets report it
+            continue
+        if not is_theirs:
+            raise click.UsageError(
+                f"{chapter.path} is a file of the instructor, and a sheet needs the file that "
+                "students load, with its salt. Publish it, and name that file here: "
+                f"rdmalab lab publish {chapter.path} -o handout.lab.yaml --salt TEXT"
+            )
 
 
 @contextmanager

@@ -15,8 +15,10 @@ from rdmalab.book.catalogue import catalogue
 from rdmalab.book.lesson_page import public
 from rdmalab.classroom import submission
 from rdmalab.classroom.exercise import Exercise
+from rdmalab.classroom.lab_file import load
 from rdmalab.cli import Exit, main
 from rdmalab.tui import launch
+from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import TEMPLATE, text_of
 from tests.classroom.test_grading import handed_in, right
 
@@ -88,6 +90,26 @@ def test_publish_replaces_no_lab_of_an_instructor(
     for salt in ([], ["--salt", "2026"]):
         handout = ["-o", str(tmp_path / "handout.lab.yaml")]
         assert main(["lab", "publish", str(lab), *handout, *salt]) == Exit.WELL
+
+
+def test_a_sheet_has_the_values_that_the_student_gets(
+    lab: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is made of the published file, whose salt draws them, and says how that is loaded."""
+    assert main(["lab", "publish", str(lab), "-o", "mine.lab.yaml", "--salt", "2026"]) == Exit.WELL
+    (tmp_path / "class.csv").write_text("".join(f"id{n}\n" for n in range(1, 9)))
+    assert main(["book", "sheets", str(lab), "--roster", "class.csv"]) == Exit.USAGE
+    told = capsys.readouterr().err
+    assert f"{lab} is a file of the instructor" in told
+    assert f"rdmalab lab publish {lab} -o handout.lab.yaml --salt TEXT" in told
+    assert not (tmp_path / "sheets").exists()
+    words = ["book", "out", "mine.lab.yaml", "--roster", "class.csv", "--jobs", "1"]
+    assert main(words) == Exit.WELL
+    for number in range(1, 9):
+        page = (tmp_path / f"out/sheets/id{number}.html").read_text()
+        size = load("mine.lab.yaml", VOCABULARY, f"id{number}").params["size"]
+        assert f"load mine.lab.yaml student=id{number}" in page
+        assert re.search(rf"size</\w+><td[^>]*>{size}<", page), page
 
 
 def test_values_are_drawn_for_each_id_of_a_table(
