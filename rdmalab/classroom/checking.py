@@ -12,9 +12,11 @@ from rdmalab.classroom.instructor_model import Rejected, Solution
 from rdmalab.classroom.judging import JudgedWork, grade
 from rdmalab.classroom.lab_file import SEED, LabFile, loads, questions
 from rdmalab.classroom.model import Task
+from rdmalab.classroom.playing import begun
 from rdmalab.classroom.public import published
 from rdmalab.classroom.trust import as_shown
 from rdmalab.command import New, NotUnderstood
+from rdmalab.grammar.hints import suggest
 from rdmalab.grammar.line import parse
 from rdmalab.lab import Lab
 from rdmalab.scenario import yaml_tree
@@ -200,6 +202,18 @@ def vary_errors(lab: LabFile) -> list[FileError]:
             if mistake is not None:
                 found.append(lab.spot("tasks", index, "vary", name).error(mistake))
     return found
+
+
+def idle_locks(lab: LabFile) -> list[str]:
+    """Warnings about names that `lock` has and nothing is called after the setup."""
+    session = begun(lab).session
+    known = [*session.world.nodes, *session.names.thing_of]
+    session.dispose()
+    return [
+        f"nothing is called {name} after the setup, and lock keeps it from being made; "
+        f"{suggest(name, known)}"
+        for name in lab.document.rules.lock if name not in known
+    ]  # fmt: skip
 
 
 def unusable_handout(lab: LabFile, vocabulary: Vocabulary) -> str:

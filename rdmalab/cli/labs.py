@@ -169,6 +169,7 @@ def _beside(path: str, count: int) -> "Iterator[Finding]":
     if unusable := "" if bad else checking.unusable_handout(lab, VOCABULARY):
         bad.append(f"{path}: {unusable}")
     yield from (Finding(each, is_wrong=True) for each in bad)
+    yield from (Finding(f"{path}: warning: {each}") for each in checking.idle_locks(lab))
     if not bad:
         yield from _ways(text, path, checking.students(count))
     if solutions and solutions.missing:

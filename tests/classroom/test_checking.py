@@ -1,6 +1,6 @@
 """A lab is tested by its solutions: also under other names, and what is wrong is found."""
 
-from rdmalab.classroom.checking import renamed, students, trials, vary_errors
+from rdmalab.classroom.checking import idle_locks, renamed, students, trials, vary_errors
 from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import FOLDER, TEMPLATE, loaded, text_of
 from tests.each import a_third, drawn_numbers, each
@@ -81,3 +81,16 @@ def test_a_name_of_vary_must_be_used_and_have_a_value_for_students() -> None:
     ]
     goal = HELD.replace("A.cq0.count == 0", '"A.cq0.count < %{held}"')
     assert vary_mistakes(goal, "  - use rc_pair\n") == []
+
+
+def test_a_lock_on_a_name_that_nothing_has_is_a_warning() -> None:
+    tasks = "  - id: a\n    ask: x\n    goal: [now >= 0]\n"
+    locked = loaded(text_of(tasks, "rules: {lock: [B.mr7, A, C, B.qp0]}\n"))
+    first, second = idle_locks(locked)
+    assert first == (
+        "nothing is called B.mr7 after the setup, and lock keeps it from being made; "
+        "did you mean B.mr0?"
+    )
+    assert second.startswith("nothing is called C after the setup")
+    for name in LABS:
+        assert idle_locks(loaded((FOLDER / name).read_text())) == []

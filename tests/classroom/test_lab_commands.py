@@ -76,6 +76,14 @@ def test_a_lab_from_its_beginning_to_a_table(
     assert main([*words, "--require", "6"]) == Exit.FAILED
 
 
+def test_lab_check_warns_of_a_lock_on_a_name_that_nothing_has(
+    lab: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab.write_text(TEMPLATE.replace("rules:\n", "rules:\n  lock: [B.mr7]\n"))
+    assert main(["lab", "check", str(lab), "--students", "1"]) == Exit.WELL
+    assert f"{lab}: warning: nothing is called B.mr7 after the setup" in capsys.readouterr().out
+
+
 def test_publish_replaces_no_lab_of_an_instructor(
     lab: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
