@@ -155,7 +155,9 @@ class _Parser:
         if len(steps) == 1 or is_node or first in nodes.WORLD:
             return steps
         if self.default_node is None:
-            raise NotUnderstood(f"whose {quoted(first)}?", place, f"write A.{first} or B.{first}")
+            is_packet = first in nodes.PACKET_WORDS
+            hint = nodes.PACKETS if is_packet else f"write A.{first} or B.{first}"
+            raise NotUnderstood(f"whose {quoted(first)}?", place, hint)
         return (self.default_node, *steps)
 
     def index(self) -> nodes.Index:

@@ -177,6 +177,9 @@ QUANTIFIERS: dict[str, Quantifier] = {
         "count(A.mr)", int, "objects of a kind, or those in ERR: count(A.qp.state == ERR)"
     ),
 }
+PACKETS = "packets are counted by wire.count(opcode=ACK)"
+"""The hint for a question that takes packets for objects."""
+PACKET_WORDS = ("packet", "packets")
 NOUN_WORDS = frozenset(noun.value for noun in Noun) - {Noun.NODE.value}
 """The words for all objects of a kind on a node: `A.qp`."""
 
@@ -212,7 +215,9 @@ def _check_quantifier(call: Call, name: str, hint: str) -> None:
     kinds = {path.steps[:2]: path for path in reversed(_paths(inner)) if is_of_kind(path)}
     if not kinds:
         text = f"{name}() is about all objects of a kind, and none is named here"
-        raise NotUnderstood(text, call.place, hint)
+        steps = {step for path in _paths(inner) for step in path.steps}
+        is_packet = not steps.isdisjoint(("wire", *PACKET_WORDS))
+        raise NotUnderstood(text, call.place, PACKETS if is_packet else hint)
     if len(kinds) > 1:
         other, *_, first = kinds
         both = " and ".join(f"{node}.{noun}" for node, noun in (first, other))

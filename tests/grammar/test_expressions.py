@@ -95,6 +95,21 @@ def test_what_a_question_says(text: str, node: Node) -> None:
             "write count(A.mr)",
         ),
         ("any(A.qp.msn > count(B.mr))", (15, 26), "any() cannot hold count()", "ask in two steps"),
+        (
+            "count(packet.opcode == ACK)",
+            (6, 19),
+            'whose "packet"?',
+            "packets are counted by wire.count(opcode=ACK)",
+        ),
+        *(
+            (
+                f"count({packets}.opcode == ACK)",
+                (0, 21 + len(packets)),
+                "count() is about all objects of a kind, and none is named here",
+                "packets are counted by wire.count(opcode=ACK)",
+            )
+            for packets in ("A.packet", "wire")
+        ),
         ("qp0.state", (0, 9), 'whose "qp0"?', "write A.qp0 or B.qp0"),
         ("now > 10xs", (6, 10), '"10xs" is not a number', "write 12 or 0x1f"),
         ('now == "a', (7, 9), "this quote is never closed", 'end it with "'),
