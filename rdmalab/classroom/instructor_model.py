@@ -97,10 +97,12 @@ class Solutions(Section, BaseModel):
 
     @property
     def missing(self) -> str:
-        """`2 accepted and 3 rejected solutions are missing`; empty if there are enough."""
+        """`needs 3 rejected solutions, has 1`; empty if there are enough of either kind."""
         counts = {"accepted": len(self.accept), "rejected": len(self.reject)}
-        few = [f"{WANTED - count} {kind}" for kind, count in counts.items() if count < WANTED]
-        return f"{' and '.join(few)} of {WANTED} solutions each are missing" if few else ""
+        return "; ".join(
+            f"needs {WANTED} {kind} solutions, has {count}"
+            for kind, count in counts.items() if count < WANTED
+        )  # fmt: skip
 
     @model_validator(mode="after")
     def _named_once(self) -> "Solutions":

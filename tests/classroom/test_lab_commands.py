@@ -256,7 +256,7 @@ def test_of_a_draft_all_else_is_checked_and_the_missing_solutions_are_named(
     lab.write_text(f"{head}solutions:\n  accept:\n    - name: {first}")
     assert main(["lab", "check", str(lab), "--students", "1"]) == Exit.FAILED
     answer = capsys.readouterr()
-    assert "a draft: 2 accepted and 3 rejected of 3 solutions each are missing" in answer.out
+    assert "needs 3 accepted solutions, has 1; needs 3 rejected solutions, has 0" in answer.out
     assert "an honest guess gets" in answer.out
     assert "1 grades, 1 not as declared" in answer.err
 
