@@ -266,7 +266,7 @@ def _task(number: int, task: Task, linker: Linker) -> Markup:
         parts.append(tag("div", linker.paragraphs(announced), class_="note"))
     if task.choice is not None:
         choices = [tag("li", linker.prose(choice.text)) for choice in task.choice]
-        parts.append(tag("ol", joined(choices), class_="choices"))
+        parts.append(tag("ol", joined(choices), class_="choices", type="a"))
     if task.goal is not None:
         parts.append(tag("p", "Checked when you are done:"))
         goals = [tag("li", _goal_lead(g.kind), words.question(g.question, linker))

@@ -8,6 +8,7 @@ from trying every answer; where that matters the grader alone judges: `judged: g
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from hashlib import sha256, shake_256
+from itertools import zip_longest
 from typing import NamedTuple
 
 from rdmalab.classroom.goals import parsed
@@ -20,6 +21,7 @@ from rdmalab.grammar.quantities import whole
 from rdmalab.grammar.values import without_prefix
 from rdmalab.scenario.expect import value_text
 from rdmalab.scenario.parameters import fill
+from rdmalab.scenario.reading import LETTERS
 from rdmalab.spec.rules import ERRNO_NAMES
 
 NOTED = "noted, your instructor judges it"
@@ -56,6 +58,17 @@ def verdict(lab: LabFile, index: int, given: str) -> Judgement:
 def listed(number: str) -> int:
     """The place in a list, from 1, that one or two ASCII digits name; 0: the text is none."""
     return int(number) if number.isascii() and number.isdecimal() and len(number) < 3 else 0
+
+
+def in_words(task: Task, given: str) -> str:
+    """`b) An RNR NAK.`: the choice that a number names, with the letter that students see.
+
+    Any other answer as it is.
+    """
+    number = listed(given)
+    offered = dict(enumerate(zip_longest(LETTERS, task.choice or ()), 1))
+    letter, choice = offered.get(number, ("", None))
+    return f"{letter or number}) {choice.text}" if choice is not None else given
 
 
 def _choice(lab: LabFile, task: Task, choices: Sequence[Choice], given: str) -> Judgement:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from rdmalab.classroom.answers import NOTED, Judgement, listed, out_of_tries, verdict
+from rdmalab.classroom.answers import NOTED, Judgement, in_words, listed, out_of_tries, verdict
 from rdmalab.classroom.feedback import feedback
 from rdmalab.classroom.goals import Judged, Watches, bound, readable
 from rdmalab.classroom.grade_document import Cause, FoulReport, Grade, Result
@@ -205,7 +205,7 @@ class _Judge:
         if late:
             result.passed = False
         if not result.passed:
-            result.wrong = [late or (_in_words(task, given) if given else "no answer")]
+            result.wrong = [late or (f"answered {in_words(task, given)}" if given else "no answer")]
             result.cause = Cause(help=late or judgement.help or task.otherwise or "")
 
     def _reached(self, index: int, task: Task, result: Result) -> None:
@@ -265,11 +265,3 @@ class _Judge:
             if task.goal and is_judged and key in map(self.kept.key, worlds(task)):
                 names = bound(played.session, task.bind, played.lab.world)
                 yield from ((goal, names) for goal in task.goal)
-
-
-def _in_words(task: Task, given: str) -> str:
-    """A wrong answer, with the text of the choice that its number names."""
-    number = listed(given)
-    chosen = task.choice[number - 1].text if task.choice and task.choice[number - 1 :] else ""
-    is_choice = bool(chosen) and number > 0
-    return f"answered {given}: {chosen}" if is_choice else f"answered {given}"

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from rdmalab.classroom.answers import right_answers, right_choice
+from rdmalab.classroom.answers import in_words, right_answers, right_choice
 from rdmalab.classroom.instructor_model import Instructor, WrongAnswer
 from rdmalab.classroom.lab_file import LabFile
-from rdmalab.classroom.model import LabDocument
+from rdmalab.classroom.model import LabDocument, Task
 from rdmalab.guide.sentences import statements
 from rdmalab.views import fmt
 
@@ -69,10 +69,9 @@ def _task(lab: LabFile, index: int) -> Iterator[str]:
     if task.choice is not None:
         right = right_choice(task)
         sealed = "only the instructor's file says"
-        chosen = f"{right}. {task.choice[right - 1].text}" if right else sealed
-        yield f"  - right: {chosen}"
+        yield f"  - right: {_choice(task, right) if right else sealed}"
         wrong = ((n, each) for n, each in enumerate(task.choice, 1) if each.when_wrong)
-        yield from (f"  - feedback to {n}: {each.when_wrong}" for n, each in wrong)
+        yield from (f"  - feedback to {_choice(task, n)} {each.when_wrong}" for n, each in wrong)
         if task.tries:
             yield f"  - counted: {fmt.count(task.tries, 'answer')}"
     if task.answer is not None:
@@ -83,6 +82,12 @@ def _task(lab: LabFile, index: int) -> Iterator[str]:
         yield f"  - played with {name}: {', '.join(values)}"
     for number, hint in enumerate(task.hints, 1):
         yield f"  - hint {number}, {fmt.count(hint.cost, 'point')}: {hint.text}"
+
+
+def _choice(task: Task, number: int) -> str:
+    """`b) An RNR NAK.`; without a letter if each student has another order."""
+    text = in_words(task, str(number))
+    return text.partition(") ")[2] if task.shuffle else text
 
 
 def _mistakes(document: LabDocument) -> list[str]:

@@ -217,6 +217,8 @@ def goal_lines(lab: "LabSession") -> list[Line]:
 
 def task_page(lab: "LabSession", task: "Task") -> Iterator[Line]:
     """All that a student may read about one task, also before it is open."""
+    from rdmalab.classroom.answers import in_words
+
     result = next(each for each in lab.latest.results if each.id == task.id)
     sign = sign_of(lab, task)
     title = f"  {task.title}" if task.title else ""
@@ -228,7 +230,7 @@ def task_page(lab: "LabSession", task: "Task") -> Iterator[Line]:
         return
     yield from asked_lines(task)
     if task.id in lab.answers:
-        yield plain(f"  your answer: {lab.answers[task.id]}", DIM)
+        yield plain(f"  your answer: {in_words(task, lab.answers[task.id])}", DIM)
         yield from () if result.passed else wrong_answer(result)
     for goal in task.goal or ():
         unmet = result.lacks(goal.question)

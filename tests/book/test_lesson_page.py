@@ -118,6 +118,7 @@ def test_a_lab_shows_what_students_get_and_nothing_else(made: Made) -> None:
         text = plain(made.text(page))
         assert "Post one more SEND on A.qp0. Which errno does post_send return?" in text
         assert "answer see" in text
+        assert '<ol class="choices" type="a">' in made.text(page)  # the letters of the app
         assert "No post is refused after the repair" in text  # announced
         for secret in ("log.last.errno", "log.count(verb=post_send", "A.qp0.sq.free > 0",
                        "Slots of a send queue do not", "to_rts A.qp0"):  # fmt: skip

@@ -64,7 +64,7 @@ def test_a_choice_with_tries_ends_after_them_at_the_student_and_at_the_grader() 
         assert lab.latest.results[0].passed is False
         with pytest.raises(WrongTask, match="c takes 2 answers, which are given"):
             lab.answer("c", "3")
-        assert marked(lab) == (0, "answered 2: y")
+        assert marked(lab) == (0, "answered b) y")
         lab.answers["c"] = "3"  # edited in the file
         assert marked(lab) == (0, "the log has no such try")
         lab.log.add("answer c 3")  # as a version without the limit would have written it
@@ -82,7 +82,7 @@ def test_an_answer_that_is_only_noted_is_no_try() -> None:
     lab = answered(published(loaded(text_of(CHOICE))), "1", "2", "3")
     assert marked(lab) == (2, "")
     lab.answer("c", "1")
-    assert marked(lab) == (0, "answered 1: x")
+    assert marked(lab) == (0, "answered a) x")
 
 
 def test_a_task_that_the_grader_judges_is_done_when_it_is_answered() -> None:

@@ -64,8 +64,8 @@ def test_the_page_of_a_small_lab() -> None:
     for line in (
         "LAB-ID: level 1, 10 minutes, 5 points of which 1 hidden",
         f"- size: bytes of the message: 16, 32, 64; here {lab.params['size']}",
-        "  - right: 2. An RNR NAK.",
-        "  - feedback to 1: Look at show wire.",
+        "  - right: b) An RNR NAK.",
+        "  - feedback to a) Nothing. Look at show wire.",
         "  - solution no-receive, fails deliver, why names rnr-infinite",
         "  - catches: It catches a pair that is in ERR.",
         "- receive-later: the retry finds the receive",
@@ -73,6 +73,14 @@ def test_the_page_of_a_small_lab() -> None:
         "Show the RNR NAK first.",
     ):
         assert line in text.splitlines()
+
+
+def test_a_shuffled_choice_has_no_letter() -> None:
+    """Its letter would be that of one student."""
+    shuffled = BARE.replace("    choice:\n", "    shuffle: true\n    choice:\n", 1)
+    lines = notes_page(loaded(shuffled + PAGE)).splitlines()
+    assert "  - right: An RNR NAK." in lines
+    assert "  - feedback to Nothing. Look at show wire." in lines
 
 
 def test_the_right_answer_is_that_of_the_students_own_world() -> None:

@@ -57,7 +57,7 @@ def test_every_task_can_be_read_and_answered_before_its_turn(tmp_path: Path) -> 
     assert "hint" not in page
     assert "  hint see: 1 hint left" in typed(prompt, "task see")
     assert "explain          2/2  done" in typed(prompt, "answer explain 2")
-    assert "  your answer: 2" in typed(prompt, "task explain")
+    assert "  your answer: b) " in typed(prompt, "task explain")
     assert "no task is called nix" in typed(prompt, "task nix")
     hidden = marks(prompt).split("?")[1]
     assert "No post is refused after the repair" in typed(prompt, f"task {hidden}")
