@@ -6,7 +6,7 @@ from rdmalab.book.html import Markup, escaped, folded, joined, tag, trusted
 from rdmalab.book.lesson_page import table
 from rdmalab.book.page import head_of, sheet_of_style
 from rdmalab.classroom.attempts import lateness
-from rdmalab.classroom.formats import number, why
+from rdmalab.classroom.formats import number, points, why
 from rdmalab.classroom.grade_document import Grade, Result
 from rdmalab.classroom.gradebook import Gradebook, LabColumn, StudentRow, note
 from rdmalab.classroom.picture import Drawing
@@ -18,7 +18,7 @@ _POLICY = "; ".join((
     "form-action 'none'",
 ))  # fmt: skip
 _SIGNS = {True: "✓", False: "✗", None: "·"}
-_CLASSES = {True: "met", False: "unmet", None: "open"}
+_CLASSES = {True: "passed", False: "unmet", None: "open"}
 _WORDS = {True: "passed", False: "not passed", None: "not judged"}
 
 
@@ -79,8 +79,9 @@ def _task(result: Result) -> Markup:
     sign = tag("span", _SIGNS[result.passed], class_="mark", aria_hidden="true")
     state = tag("span", "marked by hand: " if result.fixed else f"{_WORDS[result.passed]}: ",
                 class_="read")  # fmt: skip
-    points = tag("small", f" {number(result.score)} of {fmt.count(result.points, 'point')}")
-    parts = [tag("h3", sign, " ", state, result.id, points)]
+    parts = [tag("h3", sign, " ", state, result.id, tag("small", f" {points(result)}"))]
+    if result.ask:
+        parts.append(tag("p", result.ask, class_="quiet"))
     if result.given:
         parts.append(tag("pre", result.given))
     if text := why(result):

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 from rdmalab.classroom.attempts import lateness
 from rdmalab.classroom.grade_document import Grade, Result
 from rdmalab.spec.causes import cause_rows
+from rdmalab.views import fmt
 
 
 def as_csv(grades: Sequence[Grade]) -> str:
@@ -47,13 +48,15 @@ def cell(value: object) -> object:
 def as_moodle(grades: Sequence[Grade]) -> str:
     """The table for the grade import of Moodle: id number, grade, feedback, state of the log.
 
-    A work that was not judged has no grade, and the reason as its feedback.
+    A work that was not judged has no grade, and the reason as its feedback. One with an answer that
+    a person has to mark has none yet.
     """
     out = StringIO()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(["ID number", "Grade", "Feedback", "Log"])
     for grade in grades:
-        score = number(grade.mark) if grade.is_judged else ""
+        waits = any(result.is_waiting for result in grade.results) and grade.fixed is None
+        score = number(grade.mark) if grade.is_judged and not waits else ""
         text = cell(" ".join(feedback(grade)))
         rows.writerow([cell(grade.student), score, text, grade.log])
     return out.getvalue()
@@ -94,8 +97,8 @@ def as_gradescope(grade: Grade) -> str:
     """
     tests = [
         {
-            "name": result.id, "score": result.score, "max_score": result.points,
-            "status": "passed" if result.passed else "failed", "output": why(result),
+            "name": result.id, **_score(result), "max_score": result.points,
+            "output": why(result),
             "visibility": "after_published" if result.hidden else "visible",
         }
         for result in grade.results
@@ -112,6 +115,19 @@ def as_gradescope(grade: Grade) -> str:
     return json.dumps({"score": number(grade.mark), "output": output, "tests": tests}, indent=2)
 
 
+def _score(result: Result) -> dict[str, object]:
+    """Score and status for Gradescope; neither before a person has marked the answer."""
+    if result.is_waiting:
+        return {}
+    return {"score": result.score, "status": "passed" if result.passed else "failed"}
+
+
+def points(result: Result) -> str:
+    """`2 of 4 points`, `to be marked, 4 points`."""
+    most = fmt.count(result.points, "point")
+    return f"to be marked, {most}" if result.is_waiting else f"{number(result.score)} of {most}"
+
+
 def report(grade: Grade) -> str:
     """The report for a student: each task with its score, and why it failed."""
     lines = [f"{grade.lab}  {grade.who}  {grade.mark:g} of {grade.of}".strip()]
@@ -120,9 +136,7 @@ def report(grade: Grade) -> str:
     lines += _terms(grade)
     for result in grade.results:
         mark = {True: "+", False: "-", None: "?"}[result.passed]
-        lines.append(
-            f"{mark} {result.id}  {result.score} of {result.points}  {why(result)}".rstrip()
-        )
+        lines.append(f"{mark} {result.id}  {points(result)}  {why(result)}".rstrip())
     lines += [f"! line {foul.line} was skipped: {foul.why}" for foul in grade.foul]
     return "\n".join(lines) + "\n"
 

@@ -29,6 +29,8 @@ class Result(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     id: str
+    ask: str = ""
+    """The text of the task; of a hidden one empty."""
     points: int
     """Points that it is worth."""
     score: int | float = 0
@@ -41,8 +43,9 @@ class Result(BaseModel):
     """None: it was not judged; `reason` says why."""
     hidden: bool = False
     by_hand: bool = False
-    """A person marks it; `given` has the answer."""
+    """A person marks it."""
     given: str = ""
+    """The answer, if it asks for one; of a choice its letter and its text."""
     reason: str = ""
     """The reason it was not judged: `blocked: needs fix`, `hidden, not judged here`, or a limit."""
     cause: Cause | None = None
@@ -50,6 +53,11 @@ class Result(BaseModel):
     """Goals that are not met, each with what is the case; of hidden tasks for the instructor."""
     world: dict[str, str] = {}
     """The first of the varied worlds in which it failed."""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it has an answer that a person has not marked yet."""
+        return self.by_hand and bool(self.given) and not self.fixed
 
     def lacks(self, question: str) -> bool:
         """Whether the goal with this question is not met. Each `%{NAME}` stands for any text."""

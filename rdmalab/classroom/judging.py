@@ -176,7 +176,8 @@ class _Judge:
 
     # ------------------------------------------------------------------ a task
     def _judge(self, index: int, task: Task, passed: set[str]) -> Result:
-        result = Result(id=task.id, points=task.points, hidden=task.hidden)
+        ask = "" if task.hidden else (task.ask or "").strip()
+        result = Result(id=task.id, ask=ask, points=task.points, hidden=task.hidden)
         needed = [need for need in task.needs if need not in passed]
         if task.hidden and (self.public or not (task.is_asked or task.goal)):
             result.reason = "hidden, not judged here"
@@ -193,6 +194,7 @@ class _Judge:
 
     def _answered(self, index: int, task: Task, result: Result) -> None:
         given = self.work.answers.get(task.id, "").strip()
+        result.given = in_words(task, given)
         judgement = verdict(self.lab, index, given)
         judgement = judgement if given else Judgement(right=False)
         if given and (judgement.right is None or (self.public and task.judged == GRADER)):
@@ -205,7 +207,7 @@ class _Judge:
         if late:
             result.passed = False
         if not result.passed:
-            result.wrong = [late or (f"answered {in_words(task, given)}" if given else "no answer")]
+            result.wrong = [late or (f"answered {result.given}" if given else "no answer")]
             result.cause = Cause(help=late or judgement.help or task.otherwise or "")
 
     def _reached(self, index: int, task: Task, result: Result) -> None:

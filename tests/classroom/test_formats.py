@@ -5,10 +5,12 @@ import json
 from io import StringIO
 from xml.etree import ElementTree
 
+from rdmalab.book.course_pages import report_page
 from rdmalab.classroom import formats
 from rdmalab.classroom.grade_document import Cause, FoulReport, Grade, Result
-from rdmalab.classroom.gradebook import note
+from rdmalab.classroom.gradebook import LabColumn, StudentRow, note
 from rdmalab.classroom.work_log import LogState, WorkRecord
+from tests.classroom.labs import graded, text_of
 
 GRADES = [
     Grade(
@@ -63,7 +65,7 @@ def test_gradescope_shows_no_hidden_goal() -> None:
 
 def test_a_report_is_for_the_student() -> None:
     text = formats.report(GRADES[0])
-    assert "- h  0 of 3  <look> & see" in text
+    assert "- h  0 of 3 points  <look> & see" in text
     assert "! line 2 was skipped: not allowed" in text
     assert "secret" not in text
     assert "cut: more than 3 lines" in formats.report(GRADES[1])
@@ -147,3 +149,35 @@ def test_a_log_that_is_edited_or_missing_stands_in_every_output() -> None:
     assert (
         dict(zip(*csv.reader(StringIO(formats.as_csv([intact]))), strict=True))["log"] == "intact"
     )
+
+
+def test_an_essay_that_is_not_marked_is_neither_failed_nor_graded() -> None:
+    essay = Result(id="e", points=4, by_hand=True, given="B waits.", reason="noted")
+    grade = Grade(lab="sq", student="s1", score=1, of=5, results=[GRADES[0].results[0], essay])
+    assert "? e  to be marked, 4 points  noted" in formats.report(grade)
+    assert json.loads(formats.as_gradescope(grade))["tests"][1] == {
+        "name": "e", "max_score": 4, "output": "noted", "visibility": "visible",
+    }  # fmt: skip
+    moodle = list(csv.reader(StringIO(formats.as_moodle([grade]))))
+    assert moodle[1] == ["s1", "", "e: noted.", ""]
+    marked = essay.model_copy(update={"fixed": True, "score": 3, "passed": True})
+    grade = grade.model_copy(update={"results": [marked], "score": 4})
+    assert json.loads(formats.as_gradescope(grade))["tests"][0]["score"] == 3
+    assert list(csv.reader(StringIO(formats.as_moodle([grade]))))[1][1] == "4"
+
+
+def test_a_report_has_the_question_and_the_answer_of_each_task() -> None:
+    text = text_of(
+        "  - id: a\n    ask: Which packet?\n    choice:\n"
+        "    - {text: An ACK., right: true}\n    - text: A NAK.\n"
+        "  - id: h\n    hidden: true\n    announce: More.\n    ask: Secret?\n    goal: [now > 9]\n"
+    )
+    grade = graded(text, a="2")
+    book = LabColumn(id="tried", title="t", of=1, weight=1, due=None, counts=True)
+    student = StudentRow(id="s1", name="", email="", total=None, to_be_marked=[],
+                         grades={"tried": grade})  # fmt: skip
+    page = report_page(student, [book], {}).decode()
+    assert "Which packet?" in page
+    assert "<pre>b) A NAK.</pre>" in page
+    assert "Secret?" not in page
+    assert 'class="met"' not in page  # that of an expectation in the book, with another margin
