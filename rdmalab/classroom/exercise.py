@@ -78,10 +78,12 @@ class Exercise(Lab):
     def submit(self, file: str = "") -> str:
         """The submission as one word; also written to a file, if one is named.
 
-        A file that exists and is no submission is not replaced: raises disk.FileExistsAsOther.
+        A file that exists and is no submission of this student is not replaced: raises
+        disk.FileExistsAsOther.
         """
         self.work.grade(replayed=True)
         work = self.work.submission()
         if file:
-            disk.write(str(Path(file)), submission.written(work).encode(), submission.is_one)
+            _, is_own = submission.replaceable(work.student)
+            disk.write(str(Path(file)), submission.written(work).encode(), is_own)
         return submission.word_of(work)

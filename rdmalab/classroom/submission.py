@@ -5,7 +5,7 @@ branch was left is handed in up to that moment.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import groupby, islice, takewhile
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from typing import NamedTuple
 import yaml
 
 from rdmalab.classroom.instructor_model import Submission
+from rdmalab.classroom.owner import ANYONE
 from rdmalab.classroom.rules import Rulebook
 from rdmalab.command import Invocation, NotUnderstood, TimeMove, Unit
 from rdmalab.grammar.format import render
@@ -243,6 +244,21 @@ def _is_whole(word: str) -> bool:
 def is_one(octets: bytes) -> bool:
     """Whether a file is a submission, which may be replaced by a newer one."""
     return b"kind: submission" in octets
+
+
+def replaceable(student: str) -> tuple[str, Callable[[bytes], bool]]:
+    """The kind of file that a work of this student may replace, and what recognises it.
+
+    That is another work of the same student, or one without a student, which may be taken over.
+    """
+
+    def is_own(octets: bytes) -> bool:
+        try:
+            return loads(octets.decode(), "").student in (student, ANYONE)
+        except (UnicodeDecodeError, FileError):
+            return False
+
+    return f"submission of {student}", is_own
 
 
 def loads(text: str, path: str) -> Submission:

@@ -148,11 +148,12 @@ def _exercise(
 def _hand_in(exercise: "Exercise", file: str | None) -> None:
     """Print what the calls of the program are worth, and write them as a submission."""
     from rdmalab.classroom.owner import file_advice
+    from rdmalab.classroom.submission import replaceable
 
     exercise.work.keep_calls()
     tell(exercise.report)
     if file is not None:
-        with writing(file, "submission"):
+        with writing(file, replaceable(exercise.work.student)[0]):
             exercise.submit(file)
         tell(f"{file}: hand in this file")
         if exercise.work.is_nameless:

@@ -186,8 +186,9 @@ async def _submit(evaluation: "Evaluation", request: Submit) -> None:
         evaluation.emit([("", word)])
     else:
         named = named if "." in named else f"{named}.yaml"
-        text = submission.written(work)
-        if _written(evaluation, named, text.encode(), "submission", submission.is_one) is None:
+        kind, is_own = submission.replaceable(work.student)
+        octets = submission.written(work).encode()
+        if _written(evaluation, named, octets, kind, is_own) is None:
             return
         if lab.is_nameless:
             evaluation.tell([plain(f"{named}: written", DIM)])

@@ -63,6 +63,10 @@ def test_what_was_handed_in_can_be_continued(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(disk.FileExistsAsOther):
         lab.submit(str(tmp_path / "notes.txt"))
+    before = Path(file).read_text()
+    with pytest.raises(disk.FileExistsAsOther):
+        Exercise(LAB, student="another").submit(file)
+    assert Path(file).read_text() == before
     with pytest.raises(WrongWork, match="of the lab sq-full, not of access"):
         Exercise(str(FOLDER / "access.lab.yaml"), work=file)
     with pytest.raises(FileError, match=r"notes\.txt"):

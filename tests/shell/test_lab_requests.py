@@ -275,3 +275,17 @@ def test_an_open_essay_needs_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyP
     Path("x.lab.yaml").write_text(text_of_lab(asks))
     talk = Prompt("load x.lab.yaml student=s1", width=200)
     assert "noted: because # of; this" in typed(talk, "answer because # of; this")
+
+
+def test_submit_replaces_no_work_of_another_student(talk: Prompt) -> None:
+    typed(talk, "submit work.yaml")
+    assert "work.yaml: hand in this file" in typed(talk, "submit work.yaml")
+    typed(talk, "load x.lab.yaml student=s2")
+    assert "work.yaml exists and is not a submission of s2; choose another name" in typed(
+        talk, "submit work.yaml"
+    )
+    assert "student: s1" in Path("work.yaml").read_text()
+    typed(talk, "load x.lab.yaml")
+    typed(talk, "submit mine.yaml")
+    typed(talk, "load x.lab.yaml work=mine.yaml student=s2")
+    assert "mine.yaml: hand in this file" in typed(talk, "submit mine.yaml")
