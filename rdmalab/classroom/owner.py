@@ -72,19 +72,25 @@ def folded(text: str) -> str:
 
 
 def roster_of(text: str) -> Roster:
-    """The roster in a text; of two rows with one id the first counts."""
+    """The roster in a text; of two rows with one id the first counts, and the other is reported.
+
+    In a list without a header, a line that begins with # is a comment.
+    """
     people: dict[str, Person] = {}
     wrong = []
     rows = list(_rows(text))
     columns = _columns(rows[0][1]) if rows else {}
     for line, row in rows[1:] if columns else rows:
-        if folded("".join(row)) == _TOTALS or folded(row[0]) == _TOTALS:
+        is_comment = not columns and row[0].startswith("#")
+        if is_comment or _TOTALS in (folded("".join(row)), folded(row[0])):
             continue
         person = _person(row, columns)
         if person is None:
             wrong.append(f"line {line} has no id: {', '.join(filter(None, row))}")
+        elif person.id in people:
+            wrong.append(f"line {line} has the id {person.id} of an earlier line: leave one out")
         else:
-            people.setdefault(person.id, person)
+            people[person.id] = person
     everyone = tuple(people.values())
     return Roster(everyone, tuple(wrong), _by_word(everyone))
 

@@ -25,8 +25,8 @@ with_salt = click.option(
 )  # fmt: skip
 with_roster = click.option(
     "--roster", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
-    help="The class: ids, one a line, or a table of Moodle, Canvas or Gradescope with columns such "
-    "as ID number, name, email address.",
+    help="The class: ids, one a line, # begins a comment; or a table of Moodle, Canvas or "
+    "Gradescope with columns such as ID number, name, email address.",
 )  # fmt: skip
 WHERE = "the instructor's labs are in instructor/labs of the repository"
 with_file = click.argument("path", metavar="FILE")

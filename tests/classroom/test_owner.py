@@ -132,3 +132,12 @@ def test_what_names_two_students_names_none() -> None:
     assert found.named(["Jane Doe"]) is None
     assert found.named(["Jane Doe", "s2"]) is found.people[1]
     assert found.named(["s1", "s2"]) is None
+
+
+def test_an_id_that_is_given_twice_is_reported_and_a_comment_is_no_student() -> None:
+    found = roster_of("# the class\ns1\ns2\n#s3\ns1\n")
+    assert found.ids == ["s1", "s2"]
+    assert found.wrong == ("line 5 has the id s1 of an earlier line: leave one out",)
+    assert roster_of("id,name\ns1,x\ns1,z\n").wrong == (
+        "line 3 has the id s1 of an earlier line: leave one out",
+    )
