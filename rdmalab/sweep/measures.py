@@ -12,6 +12,8 @@ from itertools import islice
 
 from rdmalab.command import NotUnderstood, Noun, Thing
 from rdmalab.grammar.expressions import parse_expression
+from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.grammar.nodes import Path
 from rdmalab.scenario.parameters import fill
 from rdmalab.scenario.runner import Runner
 from rdmalab.session.session import Session
@@ -19,6 +21,7 @@ from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Local
+from rdmalab.views.query_fields import FACTS
 from rdmalab.world.relations import find_qp, peer_node
 
 
@@ -191,11 +194,17 @@ def unit_of(text: str) -> str:
 
 
 def check(text: str) -> None:
-    """Raise NotUnderstood if it is neither a built-in measure nor an expression."""
+    """Raise NotUnderstood if it is neither a built-in measure nor an expression.
+
+    A single word names no object: it is a measure, or a fact such as `now`.
+    """
     if is_built_in(text) or "${" in text:
         return
     try:
-        parse_expression(text)
+        node = parse_expression(text).node
+        if isinstance(node, Path) and len(node.steps) == 1 and text not in FACTS:
+            hint = suggest(text, [*BUILT_IN, *FACTS])
+            raise NotUnderstood(f"no measure is called {quoted(text)}", hint=hint)
     except NotUnderstood as wrong:
         built_in = f"built-in measures: {', '.join(BUILT_IN)}"
         raise NotUnderstood(

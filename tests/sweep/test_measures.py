@@ -58,6 +58,7 @@ def test_measures_as_they_are_written(text: str, found: list[tuple[str, str, int
     [
         ("time,,now", "a measure is missing"),
         ("A.qp0.", "--measure A.qp0.: "),
+        ("tim", '--measure tim: no measure is called "tim"'),
         ("x=now,x=time", "two measures are called x"),
         ("time,p50(iops)", "p50(iops) is one number for all seeds, time one for each"),
     ],
@@ -125,3 +126,10 @@ def test_bytes_of_an_unreliable_service_are_not_counted_by_its_sender() -> None:
     text = PAIR.replace("use rc_pair", "use uc_pair")
     with pytest.raises(NotUnderstood, match="is UC: SUCCESS does not mean"):
         values(played(WRITE, "run", text=text), "goodput(A->B)")
+
+
+def test_a_misspelled_measure_has_a_suggestion_before_anything_runs() -> None:
+    with pytest.raises(NotUnderstood) as caught:
+        measures(("tim",))
+    assert caught.value.hint == "did you mean time?"
+    assert measures(("now", "idle"))
