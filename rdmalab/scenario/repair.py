@@ -20,6 +20,7 @@ from rdmalab.scenario.source import FileError, Source, SourcePlace
 Path = tuple[int | str, ...]
 
 _LISTS_OF_STEPS = ("setup", "steps")
+_ASKED = ("predict", "reveal")
 _CONDITIONS = ("expect", "wire")
 _LISTS_OF_TEXTS = ("expect", "wire", "goal", "teaches")
 # Without them the same names exist.
@@ -202,13 +203,18 @@ class Repair:
         return (*step, *rest[: 2 if rest[0] in _LISTS_OF_TEXTS else 1])
 
     def _conditions(self, step: Path) -> Node | None:
-        """A note in place of a step, with its conditions: their names can be checked too."""
+        """A note in place of a step, with its conditions: their names can be checked too.
+
+        In place of a question, or of the answer to one, there is one: else the other is alone.
+        """
         node = self._node(step)
         pairs = node.value if isinstance(node, MappingNode) else []
         kept = [(key, value) for key, value in pairs if key.value in _CONDITIONS]
-        if not kept or not isinstance(node, MappingNode):
+        asked = [key for key, _ in pairs if key.value in _ASKED]
+        if not (kept or asked) or not isinstance(node, MappingNode):
             return None
-        return _mapping(node, [(scalar("note", node), scalar("-", node)), *kept])
+        action = asked[0] if asked else scalar("note", node)
+        return _mapping(node, [(action, scalar("-", node)), *kept])
 
     def _text(self, path: Path) -> str:
         """The line of a step; empty if it is no command that may create an object."""

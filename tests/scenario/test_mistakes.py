@@ -95,6 +95,16 @@ def test_all_kinds_are_reported_together() -> None:
         (f"{PAIR}steps:\n  - alloc_pd A.pd0\n", ["6:14"]),
         # two keys of one name, in several places
         (f"{HEAD}seed: 1\nseed: 2\nsteps:\n  - alloc_pd A.pd0\ntitle: u\n", ["4:1", "7:1"]),
+        # a question, or its answer, that is mistaken still has the other
+        (
+            f"{PAIR}steps:\n  - predict: Why?\n  - run: 5 parsecs\n    reveal: So.\n  - note: E\n",
+            ["8:5"],
+        ),
+        (
+            f"{PAIR}steps:\n  - predict: Why?\n    run: 5 parsecs\n  - reveal: So.\n  - note: E\n",
+            ["7:5"],
+        ),
+        (f"{PAIR}steps:\n  - predict: [Why]\n  - run\n  - reveal: So.\n", ["6:14"]),
         # an object that a program makes is known to the others
         (
             f"{PAIR}programs:\n  A.one: [create_cq A.cq5 cqe=4]\n  A.two: [poll A.cq5]\n"
