@@ -130,6 +130,17 @@ def _answer(given: dict[str, object], lab: LabFile, index: int, *, live: bool) -
         given["choice"] = [{**each, "sealed": seal} for each, seal in pairs]
 
 
+def unlimited(lab: LabFile, *, live: bool) -> list[str]:
+    """The tasks whose `tries` the file for students has not: the grader alone judges them.
+
+    Their answers are noted, and the last one counts.
+    """
+    return [
+        task.id for task in lab.document.tasks
+        if task.tries and not task.hidden and not (live and task.judged != GRADER)
+    ]  # fmt: skip
+
+
 def _choices(given: dict[str, object]) -> list[dict[str, str]]:
     """The choices of a task as they are written; none of a task without them."""
     choices = given.get("choice", [])

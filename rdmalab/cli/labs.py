@@ -292,18 +292,23 @@ def draw(*, path: str, ids: tuple[str, ...], roster: str | None, salt: str, as_j
 def publish(*, path: str, out: str, live: bool, salt: str) -> int:
     """Write the file for students: no solutions, nothing that is hidden, no right answer.
 
-    Answers are judged by the grader alone, unless --live is given. A salt is written into the file,
-    so that the work of students is drawn with it; grade the works with the same. An older file for
-    students is replaced, any other file is not.
+    Answers are judged by the grader alone, unless --live is given; tries count with it only. A salt
+    is written into the file, so that the work of students is drawn with it; grade the works with
+    the same. An older file for students is replaced, any other file is not.
     """
     from rdmalab.classroom.lab_file import load
-    from rdmalab.classroom.public import digest, is_published, published
+    from rdmalab.classroom.public import digest, is_published, published, unlimited
     from rdmalab.scenario.files import of_instructor
     from rdmalab.vocabulary import VOCABULARY
 
     lab = load(of_instructor(path), VOCABULARY, "1", salt)
     text = published(lab, live=live)
     program.write(out, text.encode(), is_published, "lab for students")
+    if free := unlimited(lab, live=live):
+        program.tell(
+            f"{', '.join(free)}: tries has no effect where the grader alone judges an answer, and "
+            "the last answer counts; --live judges at once, and counts tries"
+        )
     program.tell(f"{out}: {lab.document.id} {digest(lab)}")
     return program.Exit.WELL
 

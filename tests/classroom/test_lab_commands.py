@@ -100,6 +100,15 @@ def test_publish_replaces_no_lab_of_an_instructor(
         assert main(["lab", "publish", str(lab), *handout, *salt]) == Exit.WELL
 
 
+def test_publish_names_the_tasks_whose_tries_have_no_effect(
+    lab: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab.write_text(TEMPLATE.replace("    choice:\n", "    tries: 1\n    choice:\n", 1))
+    for option, said in (([], True), (["--live"], False)):
+        assert main(["lab", "publish", str(lab), "-o", "out.lab.yaml", *option]) == Exit.WELL
+        assert ("answer-of-b: tries has no effect" in capsys.readouterr().err) is said
+
+
 def test_a_sheet_has_the_values_that_the_student_gets(
     lab: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
