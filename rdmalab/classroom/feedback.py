@@ -16,7 +16,8 @@ from rdmalab.session.session import Session
 def feedback(session: Session, task: Task, names: Mapping[str, str]) -> Cause:
     """The cause of goals of a task that are not met. names: of `%{NAME}` in its `why`.
 
-    The first cause or warning of `why` for which the lab has words; else its `else`.
+    The first cause or warning of `why` for which the lab has words; else its `else`, and the first
+    cause, since a warning is none.
     """
     found = list(_reports(session, task, names))
     slugs = [slug for report in found for slug in _slugs(report)]
@@ -25,7 +26,9 @@ def feedback(session: Session, task: Task, names: Mapping[str, str]) -> Cause:
         if slug in task.when_wrong:
             text = task.when_wrong[slug]
             return Cause(id=slug, rationale=headline, help=text, of_call=_is_of_call(found, slug))
-    return Cause(id=slugs[0] if slugs else "", rationale=headline, help=task.otherwise or "")
+    warned = {each.check.slug for report in found for each in report.warnings}
+    first = next((slug for slug in slugs if slug not in warned), "")
+    return Cause(id=first, rationale=headline, help=task.otherwise or "")
 
 
 def cause_of(session: Session, tasks: Sequence[Task], *, of_calls: bool) -> tuple[Task, str] | None:
