@@ -256,7 +256,7 @@ def test_a_failure_and_an_error_are_results(
     assert cli.main(["run", *names]) == 2
     answer = capsys.readouterr()
     assert answer.out.splitlines() == [
-        "FAIL failing.rdmalab.yaml:4  expect line 1",
+        "FAIL failing.rdmalab.yaml:5  expect line 1",
         "  expected  now == 1",
         "  actual    now = 0",
         'ERROR broken.rdmalab.yaml:4:9: no verb "aloc_pd"',
@@ -975,6 +975,6 @@ def test_a_book_is_written_and_written_again(
     assert cli.main(command) == 0
     assert all(path.read_bytes() == octets for path, octets in first.items())
     assert cli.main(["book", "out", "failing.rdmalab.yaml", "--jobs", "1"]) == 1
-    assert "FAIL failing.rdmalab.yaml:4" in capsys.readouterr().err
+    assert "FAIL failing.rdmalab.yaml:5" in capsys.readouterr().err
     assert not (folder / "out/sheets/s1.html").exists()
     assert "now == 1" in (folder / "out/lessons/others/failing.html").read_text()

@@ -80,7 +80,7 @@ def test_scenarios_are_tests(pytester: pytest.Pytester) -> None:
         [
             "deep/good.rdmalab.yaml::scenario PASSED*",
             "waiting.rdmalab.yaml::scenario FAILED*",
-            "FAIL waiting.rdmalab.yaml:8  step arrives  expect line 1",
+            "FAIL waiting.rdmalab.yaml:11  step arrives  expect line 1",
             "  expected  A.cq0.total(status=SUCCESS) == 1",
             "  actual    A.cq0.total(status=SUCCESS) = 0",
             "  last on the wire:",
@@ -164,7 +164,7 @@ def test_paths_are_relative_to_the_root_directory(
     monkeypatch.chdir(pytester.path / "deep")
     result = run(pytester, "--rootdir", str(pytester.path), "waiting.rdmalab.yaml")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["FAIL deep/waiting.rdmalab.yaml:8 *"])
+    result.stdout.fnmatch_lines(["FAIL deep/waiting.rdmalab.yaml:11 *"])
 
 
 def test_each_solution_of_a_lab_is_a_test(pytester: pytest.Pytester) -> None:
@@ -280,7 +280,7 @@ def test_under_xdist_the_results_are_the_same(pytester: pytest.Pytester) -> None
     result.assert_outcomes(passed=4, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "FAIL waiting.rdmalab.yaml:8  step arrives  expect line 1",
+            "FAIL waiting.rdmalab.yaml:11  step arrives  expect line 1",
             "  expected  A.cq0.total(status=SUCCESS) == 1",
             "  actual    A.cq0.total(status=SUCCESS) = 0",
             "  why:",

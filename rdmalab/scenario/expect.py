@@ -31,13 +31,14 @@ class Expectation:
 class Failure:
     """A failed expectation: lines with the expected and the actual values.
 
-    because: the reply of `why`, if the step has one.
+    because: the reply of `why`, if the step has one. line: of the file; None: that of the step.
     """
 
     what: str
     expected: str
     actual: list[str] = field(default_factory=list)
     because: list[str] = field(default_factory=list)
+    line: int | None = None
 
     @property
     def lines(self) -> list[str]:

@@ -55,7 +55,8 @@ class StepResult:
             return ""
         title = f"  step {self.step.step.title}" if self.step.step.title else ""
         path = self.step.spot.source.path or path  # of the file that it is included from
-        head = f"FAIL {path}:{self.step.place.line}{title}  {self.failure.what}"
+        line = self.failure.line or self.step.place.line
+        head = f"FAIL {path}:{line}{title}  {self.failure.what}"
         lines = [f"  {line}" for line in self.failure.lines]
         if self.tail:
             lines += ["", "  last on the wire:", *(f"    {row}" for row in self.tail)]

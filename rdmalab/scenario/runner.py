@@ -12,6 +12,7 @@ from rdmalab.doctor.report.report import Cause, Report
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.quantities import whole
 from rdmalab.hca.errors import errno_text
+from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.expect import Failure, unmet
 from rdmalab.scenario.loader import Scenario
 from rdmalab.scenario.model import NodeOptions, link_line, port_lines
@@ -393,7 +394,8 @@ class Runner:
             except NotUnderstood as wrong:
                 raise placed.spot.error(wrong) from None
             if failure is not None:
-                raise Stop(failure)
+                line = yaml_tree.place_of(placed.spot.node).line
+                raise Stop(dataclasses.replace(failure, line=line))
 
     def _known(self, placed: Placed) -> None:
         """Check that every name in the expression exists."""

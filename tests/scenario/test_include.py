@@ -122,7 +122,7 @@ def test_a_failure_names_the_included_file(folder: Path) -> None:
     path.write_text("rdmalab: 1\nsteps:\n  - do: run\n    expect: [now == 5]\n")
     runner = Runner(load(str(folder / "x.yaml"), VOCABULARY), open_session)
     runner.run()
-    assert f"FAIL {path}:3" in runner.results[-1].text(str(folder / "x.yaml"))
+    assert f"FAIL {path}:4" in runner.results[-1].text(str(folder / "x.yaml"))
 
 
 def test_a_circle_is_refused(folder: Path) -> None:
