@@ -14,7 +14,7 @@ from rdmalab.classroom import lab_file
 from rdmalab.classroom.lab_file import LabFile, questions
 from rdmalab.classroom.model import LabDocument, Task
 from rdmalab.command import NewKind, NotUnderstood, Noun, Span
-from rdmalab.grammar.hints import suggest
+from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.mistakes import all_mistakes
 from rdmalab.scenario.planned_step import Placing
@@ -163,6 +163,10 @@ def _unknown(lab: LabFile, lost: list[str], existed: set[str]) -> Iterator[FileE
     """
     yield from _in_solutions(lab)
     for index, task in enumerate(lab.document.tasks):
+        texts = [each.text for each in task.choice or ()]
+        if twice := next((text for text in texts if texts.count(text) > 1), ""):
+            message = f"two choices have the text {quoted(twice)}"
+            yield _at_key(lab, message, "change one", _TASKS, index, "choice")
         for slug in task.when_wrong:
             yield from _slug(lab, slug, _TASKS, index, "when_wrong", slug)
     yield from _in_questions(lab, lost, existed)

@@ -114,3 +114,9 @@ def test_mutated_labs() -> None:
     result = tally_of("mutated labs", 3, 30, 20, LABS)
     assert not result.wrong
     assert result.complete >= 0.98 * result.several - 2
+
+
+def test_two_choices_with_one_text_are_a_mistake() -> None:
+    text = TEMPLATE.replace("text: An RNR NAK.", "text: Nothing.")
+    line = line_of(text, "choice:")
+    assert found(text) == [f'{line} two choices have the text "Nothing." (change one)']
