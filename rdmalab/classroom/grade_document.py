@@ -1,12 +1,14 @@
 """The grade of a submission, as a document: what `rdmalab grade --json` prints for each student."""
 
 import re
+from collections.abc import Iterable, Iterator
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from rdmalab.classroom.work_log import WorkRecord
 from rdmalab.scenario.field_types import FORMAT
 from rdmalab.version import VERSION
+from rdmalab.views import fmt
 
 
 class Cause(BaseModel):
@@ -162,3 +164,20 @@ class Grade(BaseModel):
         return self.verdict == "graded" and all(
             result.passed or result.by_hand for result in self.results
         )
+
+
+_MOST_FILES = 3  # that a complaint about many works names
+
+
+def complaints(grades: Iterable[Grade]) -> Iterator[str]:
+    """The reasons works were not judged: a line for all works that have the same."""
+    of: dict[tuple[str, str], list[Grade]] = {}
+    for grade in grades:
+        of.setdefault((grade.verdict, grade.reason), []).append(grade)
+    for (verdict, reason), found in of.items():
+        if len(found) == 1:
+            yield found[0].complaint
+            continue
+        files = [each.file for each in found[:_MOST_FILES]]
+        named = ", ".join([*files, *(["…"] if len(found) > len(files) else [])])
+        yield f"{verdict}: {fmt.count(len(found), 'work')} ({named}): {reason}"

@@ -338,9 +338,11 @@ def _grades(book: "Gradebook") -> "Iterator[Grade]":
 
 def _tell_of(opened: _Opened, book: "Gradebook") -> None:
     """Report works that were not judged, and what a person has to do."""
-    for each in _grades(book):
-        if each.verdict in (*_ERRORS, "not-graded"):
-            program.tell(each.complaint.partition("\n")[0])
+    from rdmalab.classroom.grade_document import complaints
+
+    wrong = (each for each in _grades(book) if each.verdict in (*_ERRORS, "not-graded"))
+    for complaint in complaints(wrong):
+        program.tell(complaint.partition("\n")[0])
     waiting = sum(len(each.to_be_marked) for each in book.students)
     if waiting:
         program.tell(f"{waiting} answers to be marked in {opened.table.path}")

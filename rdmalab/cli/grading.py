@@ -197,12 +197,13 @@ def _print(grades: "Sequence[Grade]", form: str) -> None:
 
 def _tell_of(grades: "Sequence[Grade]", roster: "Roster | None") -> None:
     """Works that do not count, that were not judged, and students without one."""
+    from rdmalab.classroom.grade_document import complaints
+
     for each in grades:
         for other in each.others:
             program.tell(f"{each.who}: not counted: {other}")
-    for each in grades:
-        if each.verdict in _ERRORS:
-            program.tell(each.complaint)
+    for complaint in complaints(each for each in grades if each.verdict in _ERRORS):
+        program.tell(complaint)
     if roster is not None:
         students = {each.student for each in grades}
         if lacking := [each for each in roster.ids if each not in students]:

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from rdmalab.book.course_pages import report_page
 from rdmalab.classroom import formats
-from rdmalab.classroom.grade_document import Cause, FoulReport, Grade, Result
+from rdmalab.classroom.grade_document import Cause, FoulReport, Grade, Result, complaints
 from rdmalab.classroom.gradebook import LabColumn, StudentRow, note
 from rdmalab.classroom.work_log import LogState, WorkRecord
 from tests.classroom.labs import graded, text_of
@@ -181,3 +181,14 @@ def test_a_report_has_the_question_and_the_answer_of_each_task() -> None:
     assert "<pre>b) A NAK.</pre>" in page
     assert "Secret?" not in page
     assert 'class="met"' not in page  # that of an expectation in the book, with another margin
+
+
+def test_works_with_the_same_reason_are_one_complaint() -> None:
+    def lost(file: str, reason: str) -> Grade:
+        return Grade(file=file, verdict="unreadable", reason=reason)
+
+    found = [lost(f"{n}.yaml", "drawn with no salt") for n in range(5)] + [lost("x", "no YAML")]
+    assert list(complaints(found)) == [
+        "unreadable: 5 works (0.yaml, 1.yaml, 2.yaml, …): drawn with no salt",
+        "unreadable: x: no YAML",
+    ]
