@@ -316,6 +316,7 @@ class Server:
             return
         if program is None or (program.node and program.node != node):
             raise ProtocolError
+        self.calls.see()  # its page has what it did before this call
         program.heard_s = self.pace.heard_s = time.monotonic()
         caller = self.calls.caller = program.caller(call)
         if program.blocks:

@@ -155,6 +155,17 @@ def test_a_look_and_a_poll_make_a_program_that_waits(looker: Looker) -> None:
     assert program in looker.server.polls.held
 
 
+def test_a_look_before_a_sleep_does_not_end_it(looker: Looker) -> None:
+    handle, _ = looker.create_cq()
+    program = looker.server.calls.programs[0]
+    assert looker.poll(handle)
+    looker.say("sleep", noun=0, number=0, thread=os.getpid())
+    looker.server.turn(0)
+    looker.server.calls.see()
+    assert program.waits
+    assert [word for word, *_ in program.blocks.values()] == ["get_async_event"]
+
+
 def pair_in_error(looker: Looker) -> None:
     """A.qp0, which completes a receive on A.cq0 as soon as it is posted."""
     calls, program = looker.server.calls, looker.server.calls.programs[0]
