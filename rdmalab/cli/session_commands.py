@@ -320,9 +320,12 @@ def exec_(  # noqa: PLR0913  (one argument an option)
 
 
 def _served(execution: "Execution", limit_s: float | None, *, end_stuck: bool) -> int:
+    from rdmalab.shell.interrupt import interrupts
+
     if execution.is_open:
         tell(_how_to_join(execution.path.name))
-    return execution.run(limit_s=limit_s, end_stuck=end_stuck)
+    with interrupts(execution.interrupt):
+        return execution.run(limit_s=limit_s, end_stuck=end_stuck)
 
 
 def _shown(execution: "Execution") -> int:

@@ -30,6 +30,7 @@ _PATIENCE_S = 5.0  # for it to wait for somebody: the first is mostly a server
 _CALM = 3
 _COLLECT_S = 0.01
 _END_S = 2.0  # for a program that was asked to end
+_INTERRUPTED = 128 + signal.SIGINT
 _libc = ctypes.CDLL(None)
 
 
@@ -130,6 +131,7 @@ class Execution:
         self.calm = 0  # so many looks in a row have found it waiting
         self.limit_s: float | None = None
         self.end_stuck = False
+        self.is_interrupted = False
         self.has_told = False  # how programs that hang are ended, to a person at a terminal
         self.began_s = time.monotonic()
 
@@ -144,22 +146,28 @@ class Execution:
         """Start all and serve them until they have ended; returns the largest exit code.
 
         limit_s, end_stuck: as of `bound`. A program that a signal has ended counts as 128 + its
-        number. An open lab ends at SIGINT too.
+        number. Ends after `interrupt` too; then it is 130, but for an open lab.
         """
         self.bound(limit_s, end_stuck=end_stuck)
         try:
-            while self.is_open or not self.is_over:
+            while not self.is_interrupted and (self.is_open or not self.is_over):
                 self.turn()
-        except KeyboardInterrupt:
-            if not self.is_open:
-                raise
         finally:
-            self._end("")
+            self._end("^C" if self.is_interrupted and not self.is_open else "")
             self.outputs.close()
             self.server.close()
             self.path.unlink(missing_ok=True)
             self.folder.cleanup()
-        return self.code
+        return _INTERRUPTED if self.is_interrupted and not self.is_open else self.code
+
+    def interrupt(self) -> None:
+        """End the run between two events, with the objects as they are now; KeyboardInterrupt if
+        that was asked for before.
+        """
+        if self.is_interrupted:
+            raise KeyboardInterrupt
+        self.is_interrupted = True
+        self.server.keeps_objects = not self.is_open  # the terminal ends the programs as well
 
     def caller_of(self, event: int) -> str:
         """The program that has called in an event, and its place; empty: none."""

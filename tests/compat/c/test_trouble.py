@@ -1,5 +1,6 @@
 """Reports of `rdmalab exec` about programs that fail or hang, of programs that many know."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -64,28 +65,27 @@ def test_a_hanging_program_is_answered_first(is_asked: bool) -> None:
     assert set(verdicts) == {"NEVER"}, ended.err
 
 
-def test_the_report_of_a_hang_says_how_the_programs_are_ended() -> None:
-    words = ["ibv_rc_pingpong", "-p", free_port(), "-g", "1", "-n"]
-    line = [
-        sys.executable,
-        "-m",
-        "rdmalab",
-        "exec",
-        "--limit",
-        "60",
-        "--",
-        *words,
-        "100",
-        ":",
-        *words,
-        "3",
-    ]
-    with subprocess.Popen([*line, "localhost"], stderr=subprocess.PIPE, text=True) as running:
+@pytest.mark.parametrize("is_sent_to_all", [False, True])
+def test_a_hang_that_is_ended_by_an_interrupt_is_saved_and_explained(
+    tmp_path: Path, is_sent_to_all: bool
+) -> None:
+    words, saved = ["ibv_rc_pingpong", "-p", free_port(), "-g", "1", "-n"], tmp_path / "it.rdmalab"
+    line = [sys.executable, "-m", "rdmalab", "exec", "--limit", "60", "--why", "--save", str(saved)]
+    line += ["--", *words, "100", ":", *words, "3", "localhost"]
+    with subprocess.Popen(
+        line, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as running:
         assert running.stderr is not None
         rows = iter(running.stderr.readline, "")
         assert next(row for row in rows if "^C ends the programs" in row)
-        running.send_signal(signal.SIGINT)
-        assert running.wait(30)
+        if is_sent_to_all:  # as a terminal does
+            os.killpg(running.pid, signal.SIGINT)
+        else:
+            running.send_signal(signal.SIGINT)
+        answer = "".join(rows)
+        assert running.wait(30) == 130
+    assert "NEVER" in answer, answer
+    assert saved.exists()
 
 
 def verdicts_of(ended: Ended) -> set[str]:
