@@ -1,22 +1,27 @@
 """A process whose program calls the lab: what it has made, where it waits, where its memory is."""
 
 import platform
+import struct
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rdmalab.command import Noun, Ref
-from rdmalab.compat.c.memory import Mirrors
+from rdmalab.compat.c.memory import Mirrors, read
 from rdmalab.compat.c.page import Page
 from rdmalab.compat.c.source_lines import Caller, Sites, thread_name
 from rdmalab.compat.c.wire import CALLER
 
 EMPTY_POLLS = 2
 """Number of empty polls in a row after which the program waits for the lab."""
+GETS_CM_EVENT = "rdma_get_cm_event"
 DESTROYS_ID = "rdma_destroy_id"
 """The call in which a program waits until the events of an id are acknowledged."""
 Handle = tuple[str, Noun, int]
+Wait = tuple[str, Ref, Caller]
+"""A call in which a thread blocks, of what, and the thread."""
 
 
 @dataclass(slots=True, eq=False)
@@ -25,7 +30,8 @@ class Program:
 
     empty_polls: how many in a row found nothing. asleep_in: the call in which it blocks, and of
     what; None: it does not, or another of its threads has called since. blocks: the same for each
-    thread that does, by its name in a Caller, and the Caller.
+    thread that does, by its name in a Caller. listens: of threads that sleep in poll, select or
+    epoll_wait, that call and the calls of whose events they wait; looked for where it is silent.
     heard_s: real time of its last word. refusals: how many calls in a row were refused alike.
     sleeps_to_ns: virtual time at which its sleep is over. looks: at the clock, so many in a row.
     looked_at: the queue that it polled last; looked_by: the caller, None: not known. polled: the
@@ -43,7 +49,8 @@ class Program:
     regions: dict[Handle, tuple[int, int]] = field(default_factory=dict)
     empty_polls: int = 0
     asleep_in: tuple[str, Ref] | None = None
-    blocks: dict[str, tuple[str, Ref, Caller]] = field(default_factory=dict)
+    blocks: dict[str, Wait] = field(default_factory=dict)
+    listens: list[tuple[str, Wait]] = field(default_factory=list)
     heard_s: float = field(default_factory=time.monotonic)
     refusals: int = 0
     refused: tuple[str, int] = ("", 0)  # the last refused call, and its errno
@@ -115,7 +122,12 @@ _TIMED: dict[int, tuple[int, int] | None] = {
     35: None, 230: None,  # nanosleep, clock_nanosleep
     7: (2, _NO_END_MS), 232: (3, _NO_END_MS), 281: (3, _NO_END_MS),  # poll, epoll_wait, epoll_pwait
     23: (4, _NO_TIME), 270: (4, _NO_TIME), 271: (2, _NO_TIME), 202: (3, _NO_TIME),  # select … futex
+    441: (3, _NO_TIME),  # epoll_pwait2
 }  # fmt: skip
+_LISTENS = {7: "poll", 271: "ppoll", 23: "select", 270: "select",
+            232: "epoll_wait", 281: "epoll_wait", 441: "epoll_wait"}  # fmt: skip
+_POLLFD = struct.Struct("i4x")
+_MOST_DESCRIPTORS = 1024
 _KNOWN = platform.machine() == "x86_64"
 _ACCEPTS = {"43", "288"}  # accept, accept4
 _RECEIVES = {"0", "45", "47"}  # read, recvfrom, recvmsg
@@ -156,13 +168,47 @@ def _is_timed(task: Path) -> bool:
     return row is None or int(words[1 + row[0]], 16) & (_NO_END_MS if row[1] else -1) != row[1]
 
 
+def listeners(pid: int) -> Iterator[tuple[int, str, list[str]]]:
+    """Threads that sleep in poll, select or epoll_wait: number, the call, and its descriptors.
+
+    These are as `link_of` names them. Empty where the kernel does not tell.
+    """
+    for task in Path(f"/proc/{pid}/task").glob("*") if _KNOWN else ():
+        with suppress(OSError, ValueError):  # it runs, or has ended meanwhile
+            number, *words = (task / "syscall").read_text("ascii").split()
+            if call := _LISTENS.get(int(number)):
+                found = _descriptors(pid, call, *(int(word, 16) for word in words[:2]))
+                yield int(task.name), call, [link_of(pid, each) for each in found]
+
+
+def _descriptors(pid: int, call: str, first: int, second: int) -> list[int]:
+    """Of such a call by its first two arguments; of select those that it waits to read."""
+    if call == "epoll_wait":
+        rows = Path(f"/proc/{pid}/fdinfo/{first}").read_text("ascii").splitlines()
+        return [int(row.split()[1]) for row in rows if row.startswith("tfd:")]
+    if call == "select":
+        many = min(first, _MOST_DESCRIPTORS) if second else 0
+        bits = int.from_bytes(read(pid, second, (many + 7) // 8), "little")
+        return [each for each in range(many) if bits >> each & 1]
+    asked = read(pid, first, _POLLFD.size * min(second, _MOST_DESCRIPTORS))
+    return [fd for (fd,) in _POLLFD.iter_unpack(asked) if fd >= 0]
+
+
+def link_of(pid: int, descriptor: int) -> str:
+    """The file of a descriptor of a process, as `socket:[4711]`; empty if there is none."""
+    try:
+        return str(Path(f"/proc/{pid}/fd/{descriptor}").readlink())
+    except OSError:
+        return ""
+
+
 def socket_wait(pid: int) -> str:
     """In which socket a process waits, for a person; empty: in none, or that is not known."""
     if not _KNOWN or not sleeps_without_end(pid):
         return ""
     try:
         number, descriptor, *_ = Path(f"/proc/{pid}/syscall").read_text("ascii").split()
-        link = str(Path(f"/proc/{pid}/fd/{int(descriptor, 16)}").readlink())
+        link = link_of(pid, int(descriptor, 16))
     except (OSError, ValueError):
         return ""
     if number not in _ACCEPTS | _RECEIVES or not link.startswith("socket:["):

@@ -2,12 +2,12 @@
 
 import errno
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
-from rdmalab.command import NotUnderstood, Noun, Refused
+from rdmalab.command import NotUnderstood, Noun, Ref, Refused
 from rdmalab.compat.c.calls import NEWS, Calls
 from rdmalab.compat.c.connections import HANDLERS as CM_HANDLERS
 from rdmalab.compat.c.connections import Connections, take_event
@@ -17,13 +17,18 @@ from rdmalab.compat.c.polls import POLLS, PageCalls, Poll, Polls
 from rdmalab.compat.c.posts import HANDLERS
 from rdmalab.compat.c.program import (
     EMPTY_POLLS,
+    GETS_CM_EVENT,
     Program,
+    Wait,
     is_stopped,
+    link_of,
+    listeners,
     name_of_process,
     sleeps_without_end,
     socket_wait,
 )
 from rdmalab.compat.c.sockets import Connection, ProtocolError, Sockets
+from rdmalab.compat.c.source_lines import Caller, thread_name
 from rdmalab.compat.c.trouble import Tell, Trouble
 from rdmalab.compat.c.wire import HEAD, WORDS, Ask, Word, head_of
 from rdmalab.compat.c.words import NOTHING, Answer, Call
@@ -35,6 +40,7 @@ CIRCLE_CALLS = 1_000
 """Refusals of the same call in a row after which the program tries it without limit."""
 CHOOSE = "?"
 """The node of a program that takes the one where the fewest programs are."""
+_OF_PROGRAMS = ("socket:", "anon_inode:[eventfd")  # no terminal, timer or file changes these
 _QUIET_S = 0.05  # so long without a call, a program that sleeps is about to do nothing
 _CALL_S = 2.0  # so long a connect request waits for a program that does not come to rest
 
@@ -231,7 +237,10 @@ class Server:
             if program.refusals >= CIRCLE_CALLS:
                 self.trouble.hangs(f"a call of {program.name} is refused again and again")
                 return
-        hang = any(program.waits or program.blocks for program in programs) and all(
+        for program in programs:
+            is_silent = now_s - program.heard_s > STILL_S and not program.waits
+            program.listens = [*self._listens(program)] if is_silent else []
+        hang = any(each.waits or each.blocks or each.listens for each in programs) and all(
             program.empty_polls >= EMPTY_POLLS
             or (
                 (program.waits or now_s - program.heard_s > STILL_S)
@@ -242,6 +251,17 @@ class Server:
         due_ns = self.world.agenda.next_ns()
         if sentence := self.pace.stuck(now_s, due_ns, all_wait=hang):
             self.trouble.hangs(sentence)
+
+    def _listens(self, program: Program) -> Iterator[tuple[str, Wait]]:
+        """The waits of threads that sleep for events of the lab, or of other programs, alone."""
+        own = (each for each in self.sockets.connections if each.is_stream)
+        streams = {each.link: each.awaits for each in own
+                   if each.pid == program.pid and not each.has_unread}  # fmt: skip
+        for thread, call, links in listeners(program.pid) if streams else ():
+            if all(link.startswith(_OF_PROGRAMS) for link in links):
+                caller = Caller(program.name, thread_name(program.pid, thread), ())
+                awaited = (streams.get(link) for link in links)
+                yield from ((call, (*each, caller)) for each in awaited if each is not None)
 
     def look_outside(self, ended: Mapping[str, int]) -> None:
         """Tell of programs that wait in sockets for others, which have ended: name to exit code."""
@@ -424,18 +444,20 @@ class Server:
 
     def _open_stream(self, connection: Connection, word: Word, node: str, ask: Ask) -> None:
         """A second connection of a program, for a channel or for asynchronous events."""
-        del ask
         program = next((p for p in self.calls.programs if p.pid == connection.pid), None)
         if program is None or connection.program is not None:
             raise ProtocolError
 
         def open_() -> Answer:
-            connection.is_stream = True
+            connection.is_stream, connection.link = True, link_of(connection.pid, ask["fd"])
             if word.name == "cm_open_channel":
+                connection.awaits = GETS_CM_EVENT, Ref(node)
                 return {"handle": self.hosts.open_channel(program, connection.notify)}
+            connection.awaits = "get_async_event", Ref(node)
             if word.name == "create_comp_channel":
                 made = self.calls.make(program, word.name, Noun.CHANNEL, node)
                 connection.channel = made.number
+                connection.awaits = "get_cq_event", self.calls.ref(node, Noun.CHANNEL, made.number)
             connection.node = node
             return {"handle": connection.channel or 0}
 

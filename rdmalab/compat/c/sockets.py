@@ -1,18 +1,22 @@
 """The sockets of programs: who has connected, whole messages from them, and bytes to them."""
 
+import fcntl
 import os
 import select
 import socket
 import struct
+import termios
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rdmalab.command import Ref
 from rdmalab.compat.c.program import Program
 from rdmalab.compat.c.wire import ANSWER, HEAD, LONGEST, WORDS, head_of
 
 _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid of SO_PEERCRED
+_COUNT = struct.Struct("i")
 _CHUNK = 1 << 16
 _SEND_S = 5.0  # a program that does not read its answer for so long has lost its connection
 
@@ -25,7 +29,8 @@ class ProtocolError(Exception):
 class Connection:
     """A socket. program: who speaks on it; None: not known yet, or the lab writes events to it.
 
-    node, channel: of a stream; channel None: its asynchronous events.
+    node, channel: of a stream; channel None: its asynchronous events. awaits: the call that takes
+    them, and of what; link: the program's end, as `link_of` names it.
     """
 
     sock: socket.socket
@@ -34,6 +39,8 @@ class Connection:
     is_stream: bool = False
     node: str = ""
     channel: int | None = None
+    awaits: tuple[str, Ref] | None = None
+    link: str = ""
     is_open: bool = True
     received: bytearray = field(default_factory=bytearray)  # of a message that is not whole
 
@@ -41,6 +48,12 @@ class Connection:
         """Send one byte for one event; a program that has closed its end gets none."""
         with suppress(OSError):
             self.sock.send(b"e")
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether the program has not read all bytes that were sent."""
+        unread = fcntl.ioctl(self.sock, termios.TIOCOUTQ, bytes(_COUNT.size))
+        return _COUNT.unpack(unread) != (0,)
 
 
 Serve = Callable[[Connection, bytes], None]

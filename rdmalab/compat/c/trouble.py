@@ -157,7 +157,8 @@ class Trouble:
         for program in self.calls.programs:
             at = [f"listens at {address}" for address in self.hosts.listening(program)]
             at += self._reasons(program)
-            last = () if program.empty_polls or program.blocks else self._last(program)
+            is_known = program.empty_polls or program.blocks or program.listens
+            last = () if is_known else self._last(program)
             text = ", ".join([_waits(program), *at, *last])
             self.tell(f"  {program.name} on {program.node or 'A and B'}: {text}")
 
@@ -199,7 +200,8 @@ class Trouble:
     def _keep_waits(self) -> None:
         """Calls that block become commands of the lab once it is known that they never end."""
         for program in self.calls.programs:
-            for word, what, caller in program.blocks.values():
+            waits = [*program.blocks.values(), *(wait for _, wait in program.listens)]
+            for word, what, caller in waits:
                 if word not in self.calls.session.vocabulary:
                     continue  # rdma_get_cm_event: the hosts', not the adapters'
                 self.calls.caller = caller
@@ -233,6 +235,8 @@ class Trouble:
 
 def _waits(program: Program) -> str:
     found = [f"blocks in {word} of {what}" for word, what, _ in program.blocks.values()]
+    found += [f"sleeps in {call} until {word} of {what} has an event"
+              for call, (word, what, _) in program.listens]  # fmt: skip
     if program.refusals > 1:
         word, error = program.refused
         found.append(

@@ -8,7 +8,7 @@ from typing import Any
 from rdmalab.command import Noun, Ref
 from rdmalab.compat.c import memory
 from rdmalab.compat.c.calls import CALL_NS, Calls, bad_handle
-from rdmalab.compat.c.program import DESTROYS_ID, Handle, Program
+from rdmalab.compat.c.program import DESTROYS_ID, GETS_CM_EVENT, Handle, Program
 from rdmalab.compat.c.wire import Ask
 from rdmalab.hca.memory import NOT_MAPPED, PAGE, READ_ONLY
 from rdmalab.hca.port import guid
@@ -284,7 +284,7 @@ def _ack_async_event(call: Call) -> None:
 def _sleep(call: Call) -> None:
     """The program blocks from now on, until an event comes or is acknowledged."""
     if call.ask["noun"] == _CM_ID:  # with its number: of an id that is to be destroyed
-        word = DESTROYS_ID if call.ask["number"] else "rdma_get_cm_event"
+        word = DESTROYS_ID if call.ask["number"] else GETS_CM_EVENT
         blocks = word, Ref(call.node)
     elif call.ask["noun"]:
         blocks = "get_cq_event", call.ref(Noun.CHANNEL, "number")

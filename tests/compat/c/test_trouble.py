@@ -115,6 +115,13 @@ def test_the_last_call_and_the_last_bytes_are_named_at_the_end_of_the_time(tmp_p
     assert "the last 64 bytes came to A.mr0[0] at ev" in row
 
 
+def test_a_sleep_in_epoll_wait_for_the_event_of_a_channel_is_a_hang(tmp_path: Path) -> None:
+    ended = execute("--why", *pair("listens", tmp_path), limit_s=20)
+    assert "sleeps in epoll_wait until get_cq_event of A.channel0 has an event" in ended.err
+    assert "they hang" in ended.err, ended.err
+    assert "1. cq-not-armed" in ended.err, ended.err
+
+
 @pytest.mark.parametrize(
     ("mistake", "reason"),
     [

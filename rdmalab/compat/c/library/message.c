@@ -264,9 +264,9 @@ static int dial(void)
 
 int lab_stream(enum word word, uint16_t node, uint32_t *number)
 {
-	struct ask_create_comp_channel ask = { .pid = getpid() }; /* the same as of open_async */
 	struct answer_create_comp_channel answer = {};
 	int fd = dial();
+	struct ask_create_comp_channel ask = { .fd = fd }; /* the same as of open_async */
 
 	if (fd < 0) {
 		if (line >= 0) /* the lab has ended */
