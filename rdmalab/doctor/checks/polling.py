@@ -7,7 +7,7 @@ from rdmalab.doctor.evidence.host_reads import watched
 from rdmalab.doctor.evidence.work_of_queues import subject_of_cqe
 from rdmalab.doctor.evidence.work_requests import CqePlace
 from rdmalab.doctor.facts import conditions
-from rdmalab.doctor.facts.vain_polls import found_nothing
+from rdmalab.doctor.facts.vain_polls import VainPoll, found_nothing, left_elsewhere, vain_poll
 from rdmalab.doctor.fixes.completion_queues import message_again, needed, recreate
 from rdmalab.doctor.fixes.refused_calls import advice
 from rdmalab.doctor.kit import *
@@ -53,7 +53,12 @@ def wrong_cq(case: Case, work: Send | Receive) -> Finding:
 
 @wrong_cq.instead
 def _of_no_queue_pair(case: Case, cq: CompletionQueue) -> Finding:
-    """Of a completion queue, whether no queue pair completes on it; a thread has its own check."""
+    """Of a completion queue, whether no queue pair completes on it; a thread has its own check.
+
+    Of one that a program polls without end, whether the completion is on the other of its pair.
+    """
+    if (vain := vain_poll(case)) is not None and (left := left_elsewhere(case, vain)) is not None:
+        return _of_the_other(case, vain, *left)
     node, name = case.hca, case.names.of(case.subject.thing)
     gone = any(noun_of(r) == Noun.QP for r in case.log.of(Kind.DESTROYED, case.node))
     users = any(cq.number in (qp.send_cq, qp.recv_cq) for qp in node.qps.items.values())
@@ -70,6 +75,16 @@ def _of_no_queue_pair(case: Case, cq: CompletionQueue) -> Finding:
     return fail(
         fact(f"no queue pair completes on {name}{there}", case.log.created(case.subject.thing)),
         cure=Fix(program=advice),
+    )
+
+
+def _of_the_other(case: Case, vain: VainPoll, other: CompletionQueue, cqe: Cqe) -> Finding:
+    name, polled = case.names.of(other.thing), case.names.of(vain.cq.thing)
+    what = name_of(case.names, subject_of_cqe(other.node, cqe))
+    return fail(
+        fact(f"the completion of {what} is on {name}", thread_waits.added(case, other, cqe)),
+        fact(f"{polled} is polled, and no work is left for it", vain.event),
+        cure=Fix(program=f"poll {name} instead of {polled}, or both"),
     )
 
 

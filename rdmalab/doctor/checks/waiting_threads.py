@@ -7,7 +7,7 @@ from rdmalab.doctor.evidence.host_reads import last_arrival, watched, written_ov
 from rdmalab.doctor.evidence.posting_calls import SENDING
 from rdmalab.doctor.facts import conditions, memory_waits
 from rdmalab.doctor.facts.lines_to_run import is_to_post
-from rdmalab.doctor.facts.vain_polls import VainPoll, newest_silent, vain_poll
+from rdmalab.doctor.facts.vain_polls import VainPoll, left_elsewhere, newest_silent, vain_poll
 from rdmalab.doctor.kit import *
 from rdmalab.grammar.trees import facts, render
 from rdmalab.hca.completer import waits_without_limit
@@ -127,6 +127,8 @@ def _polled_once_more(case: Case, vain: VainPoll) -> Finding:
     """
     if newest_silent(case, vain) is not None:
         return ok("a send on it was not signaled")
+    if left_elsewhere(case, vain) is not None:
+        return ok("a completion is on another queue of its queue pairs")
     name = case.names.of(case.subject.thing)
     return (fail if case.session.unanswered else warn)(
         *[_last_post(case, qp) for qp in vain.feeding[:3]],

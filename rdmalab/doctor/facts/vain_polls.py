@@ -7,7 +7,9 @@ from rdmalab.doctor.case import Case, CompletionQueue, QueuePair, Subject
 from rdmalab.doctor.evidence.log import Call
 from rdmalab.doctor.evidence.work_of_queues import has_work_for
 from rdmalab.doctor.facts import thread_waits
+from rdmalab.hca.wr import Cqe
 from rdmalab.spec.records import Kind, event_of, kind_of, node_of, object_of, send_wqe_of, status_of
+from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.programs import programs_of
 
 
@@ -43,6 +45,19 @@ def vain_poll(case: Case) -> VainPoll | None:
     if not feeding or any(has_work_for(qp, [thing]) for qp in feeding):
         return None
     return VainPoll(cq, polls[-1].event, feeding)
+
+
+def left_elsewhere(case: Case, vain: VainPoll) -> tuple[CompletionQueue, Cqe] | None:
+    """The oldest success that is left on another queue of these queue pairs, while a program hangs.
+
+    Until then it may still be polled: this one was perhaps only looked at before the other.
+    """
+    cqs = case.world.nodes[vain.cq.node].cqs.items
+    numbers = {number for qp in vain.feeding for number in (qp.send_cq, qp.recv_cq)}
+    left = ((cqs[number], cqe) for number in numbers - {vain.cq.number} if number in cqs
+            for cqe in cqs[number].cqes if cqe.status is WCStatus.SUCCESS)  # fmt: skip
+    found = min(left, key=lambda each: each[1].at_ns, default=None)
+    return found if case.session.unanswered else None
 
 
 def newest_silent(case: Case, vain: VainPoll) -> Subject | None:

@@ -29,7 +29,7 @@ def helps(lab: Lab, asked: str) -> bool:
 
 
 # --------------------------------------------------------------------------- wrong-cq
-_TWO_CQS = (
+TWO_CQS = (
     "create_cq B.rcq cqe=16",
     "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.rcq",
     "reset A.qp0",
@@ -41,18 +41,18 @@ _TWO_CQS = (
 
 
 def test_wrong_cq_of_the_other_cq_of_the_qp() -> None:
-    lab = lab_of(*_TWO_CQS, "poll_cq B.cq0")
+    lab = lab_of(*TWO_CQS, "poll_cq B.cq0")
     assert chain(lab, "B.qp1.recv_wr[2]") == ["wrong-cq"]
 
 
 @pytest.mark.parametrize("polled", [[], ["poll_cq B.rcq"], ["poll_cq B.cq0", "poll_cq B.rcq"]])
 def test_wrong_cq_not_without_a_poll_or_with_the_right_one(polled: list[str]) -> None:
-    lab = lab_of(*_TWO_CQS, *polled)
+    lab = lab_of(*TWO_CQS, *polled)
     assert chain(lab, "B.qp1.recv_wr[2]") == []
 
 
 def test_many_polls_of_the_wrong_queue_are_counted_as_a_person_counts() -> None:
-    lab = lab_of(*_TWO_CQS, *["poll_cq B.cq0"] * 22)
+    lab = lab_of(*TWO_CQS, *["poll_cq B.cq0"] * 22)
     assert "polled B.cq0 for the 22nd time" in evidence_of(lab, "B.qp1.recv_wr[2]", "wrong-cq")
 
 
@@ -65,7 +65,7 @@ def test_wrong_cq_not_for_a_poll_with_completions() -> None:
     answer = (
         "post_send B.qp1 wr_id=9 opcode=RDMA_WRITE sg=B.mr0[0:4] remote=A.mr0[0] flags=SIGNALED"
     )
-    lab = lab_of(*_TWO_CQS, answer, "run", "poll_cq B.cq0")
+    lab = lab_of(*TWO_CQS, answer, "run", "poll_cq B.cq0")
     assert verdict(lab, "B.qp1.recv_wr[2]", "wrong-cq") is Verdict.OK
 
 
@@ -76,7 +76,7 @@ def test_wrong_cq_of_a_cq_without_qps() -> None:
 
 def test_wrong_cq_not_for_a_loop_over_both_cqs() -> None:
     rounds = program("B.rx", "loop 3", "poll_cq B.cq0", "sleep 5us", "poll_cq B.rcq", "end")
-    lab = lab_of(*_TWO_CQS, rounds, "run 2us")
+    lab = lab_of(*TWO_CQS, rounds, "run 2us")
     assert verdict(lab, "B.qp1.recv_wr[2]", "wrong-cq") is Verdict.OK
 
 

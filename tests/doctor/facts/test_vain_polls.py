@@ -4,6 +4,7 @@ from rdmalab.doctor.check import Verdict
 from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.grammar.expressions import parse_expression
 from tests.doctor.asking import chain, verdict, why
+from tests.doctor.checks.test_polling import TWO_CQS
 from tests.labs import lab_of
 
 _WRITE = "post_send A.qp0 wr_id={} opcode=RDMA_WRITE sg=A.mr0[0:4] remote=B.mr0[0] flags=SIGNALED"
@@ -27,6 +28,17 @@ def test_a_queue_that_is_polled_once_too_often_has_no_work_left() -> None:
     lab = lab_of("use rc_pair", _WRITE.format(3), "run", "poll_cq A.cq0", "poll_cq A.cq0")
     assert verdict(lab, "A.cq0", "nothing-outstanding") is Verdict.WARN
     assert verdict(lab, "A.cq0", "unsignaled") is Verdict.NA
+
+
+def test_a_queue_that_is_polled_for_the_completion_of_another_one_names_that() -> None:
+    *before, send, run = TWO_CQS
+    lab = lab_of(*before, "poll_cq B.cq0", send, run)  # of many polls in vain the log has the first
+    assert not why(lab, "B.cq0").is_trouble
+    lab.session.unanswered = [parse_expression("B.cq0").node]
+    assert (chain(lab, ""), why(lab, "").outcome.kind) == (["wrong-cq"], Status.NEVER)
+    remedy = why(lab, "").remedy
+    assert remedy is not None
+    assert remedy.cure.program == "poll B.rcq instead of B.cq0, or both"
 
 
 def test_a_queue_with_work_outstanding_is_not_blamed_for_a_silent_one() -> None:
