@@ -349,6 +349,8 @@ def _call_to_change(session: Session, root: Cause, lines: Sequence[str]) -> str:
     verb, name, *words = line.split()
     thing, work = case.names.find(name), case.work
     event = work.posted if work is not None else case.call.event if case.call is not None else None
+    if verb == "poll_cq" and work is not None and work.added is not None:
+        return f"after event {work.added.event}: {line}"
     if verb == "rereg_mr" and thing is not None:
         event, line = case.log.created(thing), " ".join(["reg_mr", name, *words[1:]])
         return f"in place of the call of event {event}: {line}"

@@ -2,8 +2,10 @@
 
 from rdmalab.doctor.diagnosis.examination import for_program
 from rdmalab.doctor.evidence.outcome import Status
-from tests.doctor.asking import played, why
+from tests.doctor.asking import finding, played, why
+from tests.doctor.checks.test_polling import TWO_CQS
 from tests.each import each
+from tests.labs import lab_of
 
 _SEND = "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
 _BAD = "post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg=A.mr0[0:5] remote=B.mr0 rkey=1 flags=SIGNALED"
@@ -77,3 +79,11 @@ def test_a_thread_that_was_only_held_up_used_no_wrong_data(
     for asked in ("", thread):
         report = why(lab, asked)
         assert (report.outcome.kind, report.causes) == (Status.WELL, []), asked
+
+
+def test_a_poll_that_is_missing_comes_after_the_completion() -> None:
+    lab = lab_of(*TWO_CQS, "poll_cq B.cq0")
+    remedy = for_program(lab.session, why(lab, "B.qp1.recv_wr[2]")).remedy
+    added = finding(lab, "B.qp1.recv_wr[2]", "wrong-cq").evidence[0].event
+    assert remedy is not None
+    assert remedy.cure.program == f"after event {added}: poll_cq B.rcq"
