@@ -16,6 +16,7 @@ from rdmalab.compat.c.wire import CALLER
 
 EMPTY_POLLS = 2
 """Number of empty polls in a row after which the program waits for the lab."""
+GETS_ASYNC_EVENT = "get_async_event"
 GETS_CM_EVENT = "rdma_get_cm_event"
 DESTROYS_ID = "rdma_destroy_id"
 """The call in which a program waits until the events of an id are acknowledged."""
@@ -85,6 +86,17 @@ class Program:
     def waits(self) -> bool:
         """Whether it does nothing but wait for the lab."""
         return self.is_asleep or self.empty_polls >= EMPTY_POLLS
+
+    @property
+    def all_waits(self) -> list[Wait]:
+        """The waits of its threads: in calls of the lab, and for what these would return."""
+        return [*self.blocks.values(), *(wait for _, wait in self.listens)]
+
+    @property
+    def waits_for_async_only(self) -> bool:
+        """Whether each of its threads waits for asynchronous events."""
+        threads = {who.thread for word, _, who in self.all_waits if word == GETS_ASYNC_EVENT}
+        return len(threads) == len([*Path(f"/proc/{self.pid}/task").glob("*")])
 
     def looked_in_vain(self, queue: Ref) -> bool:
         """Note a poll that has found nothing; whether it is to be journaled: the first of several.

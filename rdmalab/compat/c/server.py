@@ -17,6 +17,7 @@ from rdmalab.compat.c.polls import POLLS, PageCalls, Poll, Polls
 from rdmalab.compat.c.posts import HANDLERS
 from rdmalab.compat.c.program import (
     EMPTY_POLLS,
+    GETS_ASYNC_EVENT,
     GETS_CM_EVENT,
     Program,
     Wait,
@@ -453,7 +454,7 @@ class Server:
             if word.name == "cm_open_channel":
                 connection.awaits = GETS_CM_EVENT, Ref(node)
                 return {"handle": self.hosts.open_channel(program, connection.notify)}
-            connection.awaits = "get_async_event", Ref(node)
+            connection.awaits = GETS_ASYNC_EVENT, Ref(node)
             if word.name == "create_comp_channel":
                 made = self.calls.make(program, word.name, Noun.CHANNEL, node)
                 connection.channel = made.number

@@ -5,10 +5,11 @@ from contextlib import suppress
 from itertools import islice
 from shutil import get_terminal_size
 
-from rdmalab.command import NotUnderstood, Noun, Refused
+from rdmalab.command import NotUnderstood, Noun, Ref, Refused
 from rdmalab.compat.c.calls import Calls
 from rdmalab.compat.c.connections import Connections
-from rdmalab.compat.c.program import DESTROYS_ID, Program
+from rdmalab.compat.c.program import DESTROYS_ID, GETS_ASYNC_EVENT, Program
+from rdmalab.doctor.case import Log
 from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.diagnosis.examination import for_program
 from rdmalab.doctor.report.report import Report
@@ -200,10 +201,11 @@ class Trouble:
     def _keep_waits(self) -> None:
         """Calls that block become commands of the lab once it is known that they never end."""
         for program in self.calls.programs:
-            waits = [*program.blocks.values(), *(wait for _, wait in program.listens)]
-            for word, what, caller in waits:
+            for word, what, caller in program.all_waits:
                 if word not in self.calls.session.vocabulary:
                     continue  # rdma_get_cm_event: the hosts', not the adapters'
+                if word == GETS_ASYNC_EVENT and not program.waits_for_async_only:
+                    continue  # who handles errors may wait for one without end
                 self.calls.caller = caller
                 with suppress(Refused):
                     self.calls.perform(word, **{self.calls.objects.subject(word): what})
@@ -216,12 +218,16 @@ class Trouble:
         self.tell(f"why {question}".rstrip() + f"\n{text}")
 
     def _unanswered(self) -> list[str]:
-        """The newest request of each queue pair that would complete on a queue that is polled."""
+        """The newest request of each queue pair that would complete on a queue that is waited for.
+
+        Of a program that only waits for asynchronous events its node.
+        """
         found = []
         for program in self.calls.programs:
-            if program.looked_at is None:
-                continue
-            queue = program.looked_at
+            found += [str(what) for word, what, _ in program.all_waits
+                      if word == GETS_ASYNC_EVENT and program.waits_for_async_only]  # fmt: skip
+        queues = {str(q): q for program in self.calls.programs for q in self._waited_for(program)}
+        for queue in queues.values():
             number = self.calls.find(queue).number
             for qp in self.calls.world.nodes[queue.node].qps.items.values():
                 name = self.calls.names.get((queue.node, Noun.QP, qp.number))
@@ -231,6 +237,22 @@ class Trouble:
                     found.append(str(name))
             found.append(str(queue))
         return found
+
+    def _waited_for(self, program: Program) -> Iterator[Ref]:
+        """The queue that it polls, and those of whose channel it waits for events.
+
+        Of these the ones that a call has armed, if there are any: they are what it means.
+        """
+        log = Log(self.calls.session)
+        if program.looked_at is not None:
+            yield program.looked_at
+        for word, what, _ in program.all_waits:
+            channel = self.calls.session.names.find(str(what)) if word == "get_cq_event" else None
+            cqs = self.calls.world.nodes[what.node].cqs.items.values()
+            own = [cq for cq in cqs if channel is not None and cq.channel == channel.number]
+            armed = [cq for cq in own if log.about(Kind.CQ_ARMED, cq.thing)]
+            found = (self.calls.names.get((what.node, Noun.CQ, cq.number)) for cq in armed or own)
+            yield from filter(None, found)
 
 
 def _waits(program: Program) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from rdmalab.command import Noun, Ref
 from rdmalab.compat.c import memory
 from rdmalab.compat.c.calls import CALL_NS, Calls, bad_handle
-from rdmalab.compat.c.program import DESTROYS_ID, GETS_CM_EVENT, Handle, Program
+from rdmalab.compat.c.program import DESTROYS_ID, GETS_ASYNC_EVENT, GETS_CM_EVENT, Handle, Program
 from rdmalab.compat.c.wire import Ask
 from rdmalab.hca.memory import NOT_MAPPED, PAGE, READ_ONLY
 from rdmalab.hca.port import guid
@@ -289,7 +289,7 @@ def _sleep(call: Call) -> None:
     elif call.ask["noun"]:
         blocks = "get_cq_event", call.ref(Noun.CHANNEL, "number")
     else:
-        blocks = "get_async_event", Ref(call.node)
+        blocks = GETS_ASYNC_EVENT, Ref(call.node)
     call.program.asleep_in = blocks
     if call.calls.caller is not None:
         call.program.blocks[call.calls.caller.thread] = (*blocks, call.calls.caller)

@@ -28,7 +28,7 @@ def cq_not_armed(case: Case, waiter: EventWaiter) -> Finding:
         return ok("another thread read its event")
     if not thread_waits.stays(case):
         return ok("later events of this run end its wait")
-    cq = (full or unarmed)[0]
+    cq = max(full or unarmed, key=lambda each: thread_waits.armed(case, each) or 0)
     return fail(
         thread_waits.armed_words(case, cq), *_unnotified(case, cq),
         thread_waits.wait_evidence(case, waiter),
@@ -270,14 +270,10 @@ def async_never(case: Case, waits: ThreadWait) -> Finding:
         return ok("it reads events in a loop without end: it may wait without limit")
     later = next((line for line in waits.program.lines[waits.program.at + 1 :]
                   if line.text.startswith(_ENDS)), None)  # fmt: skip
-    own, advice = list[Evidence](), "wait for an event only after a call or a state that raises it"
+    own, advice = list[Evidence](), _before_a_wait(case)
     if later is not None:
         own = [fact(f"line {later.number} of {waits.name}, {later.text}, comes after the wait")]
         advice = f"carry out {later.text} without the wait: nothing raises an event"
-    elif used := next(_used_limits(case), None):
-        advice = f"modify_srq {case.names.of(used.thing)} srq_limit=N after each SRQ_LIMIT_REACHED"
-    elif unarmed := next(_unarmed(case), None):
-        advice = f"arm the limit before the wait: modify_srq {case.names.of(unarmed)} srq_limit=N"
     found, last = [*_never_raised(case), *own, waits.words()], _last_raised(case, waits)
     for srq in _used_limits(case):
         text = "SRQ_LIMIT_REACHED was raised for {}, and disarmed its limit: no modify_srq since"
@@ -286,6 +282,30 @@ def async_never(case: Case, waits: ThreadWait) -> Finding:
     is_late = case.log.who(last.event or 0) == waits.name  # the thread itself has read it
     return fail(*([last, *found] if is_late else [*found, last]), cure=Fix(program=advice),
                 since=waits.since())  # fmt: skip
+
+
+@async_never.instead
+def _of_a_program(case: Case, call: Call) -> Finding | None:
+    """Of the wait of a program of the host that hangs: the same, without what comes after it."""
+    if call.refusal != "async-none" or not case.session.unanswered:
+        return None
+    raised = case.log.of(Kind.ASYNC_RAISED, case.node)[-1:]
+    last = [fact(f"{rec.async_event_of(r).name} is the last event that was raised on {case.node}",
+                 event_of(r)) for r in raised]  # fmt: skip
+    return fail(
+        *_never_raised(case), *(last or [fact(f"no event was raised on {case.node}")]),
+        fact("get_async_event would block without end", call.event),
+        cure=Fix(program=_before_a_wait(case)), since=call.event,
+    )  # fmt: skip
+
+
+def _before_a_wait(case: Case) -> str:
+    """Advice on what must come before a wait for an asynchronous event."""
+    if used := next(_used_limits(case), None):
+        return f"modify_srq {case.names.of(used.thing)} srq_limit=N after each SRQ_LIMIT_REACHED"
+    if unarmed := next(_unarmed(case), None):
+        return f"arm the limit before the wait: modify_srq {case.names.of(unarmed)} srq_limit=N"
+    return "wait for an event only after a call or a state that raises it"
 
 
 def _never_raised(case: Case) -> Iterator[Evidence]:

@@ -107,6 +107,23 @@ def test_a_wait_for_the_completion_of_a_peer_s_write_never_ends(tmp_path: Path) 
     assert verdicts_of(ended) == {"NEVER"}, ended.err
 
 
+def test_a_wait_for_the_event_of_a_peer_that_has_ended_never_ends() -> None:
+    ended = pingpong("-g 1 -e -n 100", "-g 1 -e -n 3")
+    assert "blocks in get_cq_event of A.channel0" in ended.err
+    assert "1. peer-destroyed of A.qp0.recv_wr" in ended.err, ended.err
+    assert verdicts_of(ended) == {"NEVER"}, ended.err
+
+
+@pytest.mark.parametrize("is_helper", [False, True])
+def test_a_wait_for_an_asynchronous_event_is_a_cause_where_nothing_else_waits(
+    is_helper: bool, tmp_path: Path
+) -> None:
+    words = pair("async_wait", tmp_path)
+    ended = execute("--why", *([*words, "helper"] if is_helper else words))
+    assert "they hang" in ended.err, ended.err
+    assert ("1. async-never" in ended.err) is not is_helper, ended.err
+
+
 def test_the_last_call_and_the_last_bytes_are_named_at_the_end_of_the_time(tmp_path: Path) -> None:
     ended = execute(*pair("wrong_place", tmp_path), limit_s=4)
     row = next(row for row in ended.err.splitlines() if " on A: " in row)
