@@ -115,7 +115,7 @@ class Server:
             self._let_happen(now_s, is_going=is_going)
         self.polls.answer_held()
         self._deliver(now_s)
-        if is_going:
+        if not self._is_stopped(now_s):  # also while held: nothing is planned then, too
             self._look_for_stuck(now_s)
         return has_heard or self.world.event != before
 
@@ -249,7 +249,7 @@ class Server:
             )
             for program in programs
         )
-        due_ns = self.world.agenda.next_ns()
+        due_ns = self._due_ns()
         if sentence := self.pace.stuck(now_s, due_ns, all_wait=hang):
             self.trouble.hangs(sentence)
 

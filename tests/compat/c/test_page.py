@@ -21,6 +21,7 @@ from rdmalab.compat.c import wire
 from rdmalab.compat.c.page import ENTRIES, PAIRS, SHOWN, SIZE, SLOTS, Page
 from rdmalab.compat.c.polls import Poll
 from rdmalab.compat.c.server import Server
+from rdmalab.grammar.trees import render
 from rdmalab.lab import Lab
 from rdmalab.spec.states import QPState, QPType
 from tests.compat.c.running import compiled
@@ -164,6 +165,22 @@ def test_a_look_before_a_sleep_does_not_end_it(looker: Looker) -> None:
     looker.server.calls.see()
     assert program.waits
     assert [word for word, *_ in program.blocks.values()] == ["get_async_event"]
+
+
+def test_a_program_that_polls_in_vain_under_a_held_world_is_stuck(
+    looker: Looker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rdmalab.compat.c.pace.STILL_S", 0.0)
+    handle, _ = looker.create_cq()
+    looker.server.calls.is_held = True
+    for _ in range(2):
+        looker.say("poll_cq", handle=handle, num_entries=1)
+        looker.turn()
+    until_s = time.monotonic() + 5
+    while not looker.server.trouble.stuck and time.monotonic() < until_s:
+        looker.server.turn()
+    assert looker.server.trouble.stuck
+    assert [str(each) for each in map(render, looker.server.calls.session.unanswered)] == ["A.cq0"]
 
 
 def pair_in_error(looker: Looker) -> None:
