@@ -398,7 +398,7 @@ def test_a_thread_whose_message_finds_no_receive_has_not_polled_too_often() -> N
     lab = played("use srq_pair", recv, first, second, rx, "run 5ms")
     assert (why(lab, "").slug, why(lab, "A.t1").slug) == ("rnr-infinite", "rnr-infinite")
     report = why(lab, "B.rx")
-    assert "A.qp1.wr[20] is under way, and no receive is left for it" in report.text
+    assert report.slug == "rnr-infinite"
     assert "poll once for each" not in report.text
 
 

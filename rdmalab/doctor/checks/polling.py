@@ -12,7 +12,7 @@ from rdmalab.doctor.fixes.completion_queues import message_again, needed, recrea
 from rdmalab.doctor.fixes.refused_calls import advice
 from rdmalab.doctor.kit import *
 from rdmalab.doctor.moments.future import goes_on
-from rdmalab.doctor.moments.unreported import done_unsignaled
+from rdmalab.doctor.moments.unreported import cut_off, done_unsignaled
 from rdmalab.hca import async_events
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.records import channel_of, noun_of
@@ -170,15 +170,17 @@ def _taken_before(case: Case, waits: ThreadWait) -> Finding:
 
 
 def _polls_too_often(case: Case, waits: ThreadWait) -> bool:
-    """Whether a thread polls for one more completion than it can get: no work is left, no peer
-    still sends, and no thread is to post more.
+    """Whether a thread polls for one more completion than it can get: no work is left, no message
+    was refused, no peer still sends, and no thread is to post more, or was until it was stopped.
     """
     left = waits.outstanding or waits.shared or waits.coming or waits.providers
     endless = 0 in waits.program.loops
     silent = waits.silent or any(done_unsignaled(case.log, qp) for qp in waits.feeding)
     sleeps = waits.program.wants is not None or thread_waits.event_waiter(case) is not None
     other = waits.unposted or waits.refuted or conditions.unmet(waits)
-    return not (left or endless or silent or sleeps or other)
+    if left or endless or silent or sleeps or other:
+        return False
+    return not (undelivered.refused_messages(waits) or cut_off(case.log, waits.thing))
 
 
 def _polled_by_other(case: Case, waits: ThreadWait) -> Evidence | None:

@@ -31,6 +31,7 @@ from rdmalab.doctor.facts.thread_waits import ThreadWait, looked_at, thread_wait
 from rdmalab.doctor.facts.undelivered import (
     for_bytes,
     for_destroyed_users,
+    refused_messages,
     undelivered_sends,
     waiting_qps,
 )
@@ -272,7 +273,7 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
         own = its is not None and case.log.asked(its.posted)[1] == waits.name
         found += [work] if own or not waits.qps else []
     found += waits.silent + waits.refuted + waits.coming
-    found += [each for srq in waits.shared for each in oldest(srq)]
+    found += [each for srq in waits.shared for each in oldest(srq)] + refused_messages(waits)
     piece = watched(case.session, waits.program.line.question)
     looked = bytes_at(case.session, case.node, piece) if piece is not None else None
     found += failed_writes(case, case.node, piece) + ([looked] if looked is not None else [])

@@ -5,9 +5,10 @@ from itertools import islice, takewhile
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, CompletionQueue, QueuePair, SendWqe, Sort, Subject
+from rdmalab.doctor.case import Case, CompletionQueue, QueuePair, Send, SendWqe, Sort, Subject
 from rdmalab.doctor.evidence.host_reads import watched
 from rdmalab.doctor.evidence.messages import is_request, sender_of, sent_as
+from rdmalab.doctor.evidence.work_of_queues import first_failed, undone
 from rdmalab.doctor.facts.receivers import addressee
 from rdmalab.doctor.facts.thread_waits import ThreadWait, looked_at
 from rdmalab.doctor.moments.unreported import created_with
@@ -69,6 +70,27 @@ def _may_be_for(case: Case, qp: QueuePair, record: Record, sender: Thing) -> boo
         return False
     target = find_qp(case.world, rec.node_of(record), rec.object_of(record))
     return target is None or addressee(case, sender, target, packet.deth.qkey) is qp
+
+
+def refused_messages(waits: ThreadWait) -> list[Subject]:
+    """The messages since the last one to queue pairs of a thread that found no receive there."""
+    case, found = waits.case, list[Subject]()
+    cqs = {(cq.node, cq.number) for cq in waits.cqs}
+    ends = {qp.thing: qp for qp in waits.feeding if (qp.node, qp.recv_cq) in cqs}
+    for node, hca in case.world.nodes.items():  # XRC
+        srqs = (srq.thing for srq in hca.srqs.items.values() if (node, srq.cq) in cqs)
+        ends |= {qp.thing: qp for srq in srqs for qp in users_of(case, srq)}
+    for qp in ends.values():
+        peer = peer_of(case.world, qp) if qp.transport.acknowledged else None
+        if peer is None:
+            found += undelivered_sends(case, qp)
+            continue
+        taken = case.log.about(Kind.RECV_TAKEN, qp.thing)
+        since = rec.event_of(taken[-1]) if taken else -1
+        sent = [*first_failed(case.log, peer.thing), *undone(peer)]
+        naks = ((each, Send(case.session, each, case.log).rnr_naks[-1:]) for each in sent)
+        found += [each for each, last in naks if last and last[0].event > since]
+    return found
 
 
 def users_of(case: Case, srq: Thing) -> list[QueuePair]:

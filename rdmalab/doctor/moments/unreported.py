@@ -102,14 +102,25 @@ def stopped_threads(session: Session, log: Log, wanted: Wanted) -> Iterator[Subj
     for record in stopped[-MOST_OLDER:]:
         thing = Thing(Noun.PROGRAM, *rec.place_of(record))
         same = session.names.find(session.names.of(thing)) == thing
-        over = log.about(Kind.PROGRAM_DONE, thing) or log.about(Kind.PROGRAM_FAILED, thing)
-        if not same or over or not wanted(thing):
+        if not same or _is_over(log, thing) or not wanted(thing):
             continue
         with visit(log, rec.event_of(record) - 1) as then:
             serves = 0 in session.world.find(thing, Program).loops  # its last line never comes
             hangs = then.rests(thing) and not serves
         if hangs:
             yield Subject(Sort.PROGRAM, thing)
+
+
+def _is_over(log: Log, thing: Thing) -> bool:
+    """Whether a thread is done or has failed."""
+    return bool(log.about(Kind.PROGRAM_DONE, thing) or log.about(Kind.PROGRAM_FAILED, thing))
+
+
+def cut_off(log: Log, thing: Thing) -> list[Thing]:
+    """The threads beside one that a call stopped before they were over."""
+    stopped = [Thing(Noun.PROGRAM, *rec.place_of(r)) for r in log.of(Kind.DESTROYED)
+               if rec.noun_of(r) == Noun.PROGRAM]  # fmt: skip
+    return [each for each in stopped if each != thing and not _is_over(log, each)]
 
 
 def queue_pairs_in_err(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:

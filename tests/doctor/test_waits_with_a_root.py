@@ -1,0 +1,60 @@
+"""A thread waits in vain, and the reason is somewhere else: it has to be named, not the wait."""
+
+import pytest
+
+from tests.doctor import tidying
+from tests.doctor.asking import chain, played, why
+
+_TWO_POLLS = "program B.rx lines={poll B.cq0; poll B.cq0}"
+
+
+def two_messages(use: str, to: str = "", *, receive: str = "post_recv B.qp0") -> tuple[str, ...]:
+    """One receive, a thread that wants two messages, and one that sends them."""
+    sent = f"opcode=SEND sg=A.mr0[0:4] flags=SIGNALED {to}"
+    lines = "; ".join(f"post_send A.qp0 wr_id={n} {sent}; poll A.cq0" for n in (1, 2))
+    return (use, f"{receive} wr_id=1 sg=B.mr0[0:64]", _TWO_POLLS,
+            f"program A.tx lines={{{lines}}}", "run 300us")  # fmt: skip
+
+
+_TO_B = "ah=A.ah0 remote_qpn=B.qp0 remote_qkey=0x11111111"
+_SHORT = "rnr_retry=1 min_rnr_timer=1"
+
+
+@pytest.mark.parametrize("asked", ["", "B.rx"])
+@pytest.mark.parametrize(
+    ("session", "slug"),
+    [
+        (two_messages(f"use rc_pair {_SHORT}"), "no-rr"),
+        (two_messages("use uc_pair"), "no-rr"),
+        (two_messages("use ud_pair", _TO_B), "no-rr"),
+        (two_messages(f"use srq_pair {_SHORT}", receive="post_srq_recv B.srq0"), "srq-empty-limit"),
+        (
+            two_messages("use xrc_pair", "remote_srqn=B.srq0", receive="post_srq_recv B.srq0"),
+            "rnr-infinite",
+        ),
+    ],
+)
+def test_a_message_that_found_no_receive_is_the_root_of_a_poll_in_vain(
+    session: tuple[str, ...], slug: str, asked: str
+) -> None:
+    assert chain(played(*session), asked)[0] == slug
+
+
+def test_a_poll_for_one_more_than_was_sent_is_one_too_many() -> None:
+    lab = played("use rc_pair", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]", _TWO_POLLS,
+                 "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:4] flags=SIGNALED",
+                 "run 300us")  # fmt: skip
+    assert chain(lab, "B.rx") == ["already-polled"]
+
+
+def test_a_thread_that_was_stopped_was_to_send_the_rest() -> None:
+    lab = played(
+        "use rc_pair", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]",
+        "program A.tx lines={post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:4] flags=SIGNALED; "
+        "poll A.cq0; wait A.mr0[300] == 1; "
+        "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:4] flags=SIGNALED}",
+        "program B.rx lines={poll B.cq0; poll B.cq0; post_send B.qp0 wr_id=3 opcode=RDMA_WRITE "
+        "sg=B.mr0[0:1] remote=A.mr0[300] flags=SIGNALED}", "run 300us", "stop A.tx", "stop B.rx",
+    )  # fmt: skip
+    tidying.reset(lab.session)
+    assert "already-polled" not in [cause.check.slug for cause in why(lab).causes]
