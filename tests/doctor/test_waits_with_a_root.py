@@ -58,3 +58,20 @@ def test_a_thread_that_was_stopped_was_to_send_the_rest() -> None:
     )  # fmt: skip
     tidying.reset(lab.session)
     assert "already-polled" not in [cause.check.slug for cause in why(lab).causes]
+
+
+def test_a_message_of_which_only_the_beginning_came_is_still_expected() -> None:
+    lab = played(
+        "use rc_pair timeout=8 retry_cnt=2", "link rate=1Gbps",
+        "post_recv B.qp0 wr={wr_id=1 sg=B.mr0[0:64]} wr={wr_id=2 sg=B.mr0[64:3136]}",
+        "program B.rx lines={poll B.cq0; poll B.cq0}",
+        "program A.tx lines={post_send A.qp0 wr_id=3 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED; "
+        "poll A.cq0; post_send A.qp0 wr_id=4 opcode=SEND sg=A.mr0[0:2048]; "
+        "modify_qp A.qp0 state=ERR; destroy_qp A.qp0}", "run 200us",
+    )  # fmt: skip
+    ended = ("own-err", "peer-destroyed")
+    assert chain(lab, "B.rx")[0] in ended
+    lab.do("stop B.rx")
+    assert chain(lab, "B.rx")[0] in ended
+    tidying.reset(lab.session)
+    assert chain(lab)[0] in ended

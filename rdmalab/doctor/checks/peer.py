@@ -95,7 +95,9 @@ def peer_destroyed(case: Case, qp: QueuePair, path: Path) -> Finding:
         evidence.append(fact(text, case.log.created(following.thing)))
     unanswered = case.unanswered
     if unanswered is None:
-        waits = case.receive is not None and case.receive.on_queue and case.asked
+        receive = case.receive
+        waits = receive is not None and (receive.on_queue or receive.wqe is qp.resp.recv)
+        waits = waits and case.asked
         return fail(*evidence, cure=Fix(program=_PROGRAM), since=gone) if waits else ok()
     misses = unanswered.because("wrong-qpn")
     if not misses:

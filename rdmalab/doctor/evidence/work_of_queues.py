@@ -46,7 +46,8 @@ def has_work_for(qp: QueuePair, cqs: Sequence[Thing]) -> bool:
     """Whether a send or a receive of it is not over, and is to complete on one of these queues."""
     numbers = [cq.number for cq in cqs if cq.node == qp.node]
     sends = qp.send_cq in numbers and (qp.comp.serial < qp.sq.posted or bool(qp.sq.early))
-    return sends or (qp.recv_cq in numbers and bool(qp.source.wqes))
+    receives = bool(qp.source.wqes) or qp.resp.recv is not None  # of its message the beginning came
+    return sends or (qp.recv_cq in numbers and receives)
 
 
 def under_way(qp: QueuePair) -> list[Subject]:
@@ -57,9 +58,10 @@ def under_way(qp: QueuePair) -> list[Subject]:
 
 
 def unmet(qp: QueuePair) -> list[Subject]:
-    """The oldest receive that no message has taken, its own or of its SRQ."""
+    """The oldest receive that no message has filled, its own or of its SRQ."""
     thing = Thing(Noun.SRQ, qp.node, qp.srq) if qp.srq else qp.thing
-    return [Subject.of_receive(thing, wqe) for wqe in list(qp.source.wqes)[:1]]
+    using = [qp.resp.recv] if qp.resp.recv is not None and not qp.transport.names_srq else []
+    return [Subject.of_receive(thing, wqe) for wqe in [*using, *qp.source.wqes][:1]]
 
 
 def oldest(srq: SharedReceiveQueue) -> list[Subject]:
