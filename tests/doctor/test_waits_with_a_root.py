@@ -75,3 +75,31 @@ def test_a_message_of_which_only_the_beginning_came_is_still_expected() -> None:
     assert chain(lab, "B.rx")[0] in ended
     tidying.reset(lab.session)
     assert chain(lab)[0] in ended
+
+
+_WRITE = "post_send A.qp0 wr_id=5 opcode=RDMA_WRITE sg=A.mr0[0:64] remote=B.mr0[0] flags=SIGNALED"
+
+
+@pytest.mark.parametrize("asked", ["", "A.tx"])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        f"{_WRITE}; wait A.qp0.sq.used == 0",
+        f"{_WRITE}; wait A.cq0.total == 1; wait A.qp0.sq.free == 8",
+        f"{_WRITE}; loop 20; poll_cq A.cq0 num_entries=0; sleep 1us; end; wait A.qp0.sq.used == 0",
+    ],
+)
+def test_an_unread_completion_holds_the_slot_that_a_thread_waits_for(
+    lines: str, asked: str
+) -> None:
+    lab = played("use rc_pair", f"program A.tx lines={{{lines}}}", "run 100us")
+    assert chain(lab, asked) == ["polls-missing"]
+    lab.do("apply")
+    assert lab.look("A.qp0.sq.used") == 0
+
+
+def test_an_unread_completion_of_a_receive_holds_its_slot() -> None:
+    lab = played("use rc_pair", "post_recv B.qp0 wr_id=5 sg=B.mr0[0:64]",
+                 "program B.rx lines={wait B.qp0.rq.used == 0}",
+                 "post_send A.qp0 wr_id=6 opcode=SEND sg=A.mr0[0:8]", "run 100us")  # fmt: skip
+    assert chain(lab, "B.rx") == ["polls-missing"]

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from rdmalab.doctor.facts import full_queues
-from rdmalab.doctor.facts.full_queues import Backlog, answer, backlog, gets_on
+from rdmalab.doctor.facts.full_queues import Backlog, Unread, answer, backlog, gets_on
 from rdmalab.doctor.facts.vain_polls import VainPoll, newest_silent, vain_poll
 from rdmalab.doctor.kit import *
 from rdmalab.hca.slots import frees
@@ -149,7 +149,7 @@ def _kinds(sends: list[Send]) -> str:
     return ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
 
 
-@check("polls-missing", asked=True, qp=_full)
+@check("polls-missing", asked=True, qp=_full, unread=full_queues.unread)
 def polls_missing(case: Case, qp: QueuePair) -> Finding:
     """Of a post that found no slot, whether its queue's completions wait to be polled."""
     call = case.call
@@ -161,6 +161,16 @@ def polls_missing(case: Case, qp: QueuePair) -> Finding:
     lines = [f"poll_cq {case.name(Noun.CQ, qp.node, cq.number)} num_entries={last}"]
     again = reposting.repost_refused(case, qp) if call is not None else []
     return fail(*evidence, *_answer(call), cure=Fix(lines + again))
+
+
+@polls_missing.instead
+def _waits_for_slots(case: Case, unread: Unread) -> Finding:
+    """FAIL of a thread that waits for slots which a poll would give back."""
+    qp, is_send = unread
+    cq, _, last = full_queues.unpolled(case, qp, is_send=is_send)
+    evidence = _on_cq(case, qp, cq, is_send=is_send) if cq is not None else []
+    name = case.name(Noun.CQ, qp.node, qp.send_cq if is_send else qp.recv_cq)
+    return fail(*evidence, cure=Fix([f"poll_cq {name} num_entries={last}"]))
 
 
 def _on_cq(case: Case, qp: QueuePair, cq: CompletionQueue, *, is_send: bool) -> list[Evidence]:

@@ -70,6 +70,34 @@ def unpolled(
     return cq, len(places), places[-1] if places else 0
 
 
+class Unread(NamedTuple):
+    """A queue pair, and the one of its queues for the slots of which a thread waits."""
+
+    qp: QueuePair
+    is_send: bool
+
+
+def unread(case: Case) -> Unread | None:
+    """The queue whose slots a thread that is asked about waits for, if their completions are unread
+    and none of its requests is left.
+    """
+    if case.program is None or not case.at_rest or case.program.line.question is None:
+        return None
+    for steps in (path.steps for path in paths(case.program.line.question)):
+        thing = case.names.find(f"{steps[0]}.{steps[1]}") if len(steps) == 4 else None
+        qp = find_qp(case.world, *thing[1:]) if thing is not None else None
+        if qp is None or steps[2] not in ("sq", "rq") or steps[3] not in _COUNTERS:
+            continue
+        is_send = steps[2] == "sq"
+        left = qp.comp.serial < qp.sq.posted if is_send else False
+        if not left and unpolled(case, qp, is_send=is_send)[1]:
+            return Unread(qp, is_send)
+    return None
+
+
+_COUNTERS = ("used", "free", "acked")
+
+
 class Backlog(NamedTuple):
     """Those who held the slots of a send queue, oldest first, when a call found none free."""
 
