@@ -2,6 +2,7 @@
 
 import pytest
 
+from rdmalab.lab import Lab
 from tests.doctor import tidying
 from tests.doctor.asking import chain, played, why
 
@@ -103,3 +104,35 @@ def test_an_unread_completion_of_a_receive_holds_its_slot() -> None:
                  "program B.rx lines={wait B.qp0.rq.used == 0}",
                  "post_send A.qp0 wr_id=6 opcode=SEND sg=A.mr0[0:8]", "run 100us")  # fmt: skip
     assert chain(lab, "B.rx") == ["polls-missing"]
+
+
+_REFUSED = (
+    "program A.tx lines={{post_send A.qp0 wr_id=4 opcode=RDMA_WRITE sg=A.mr0[0:8] {}; poll A.cq0}}"
+)
+_REGION = "reg_mr B.{} pd=B.pd0 length=256 access=LOCAL_WRITE|REMOTE_WRITE"
+
+
+def waits_for_a_refused_write(target: str, *lines: str, region: str = "B.new") -> Lab:
+    """A thread that waits for a byte of a region, and a write with a wrong address or key."""
+    return played("use rc_pair timeout=6 retry_cnt=1", *lines,
+                  f"program B.rx lines={{wait {region}[0] == 1}}", "fill A.mr0[0:8] 1",
+                  _REFUSED.format(f"{target} flags=SIGNALED"), "run 100us")  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", ["", "B.rx"])
+def test_a_write_with_the_right_key_and_a_far_address_was_for_that_region(asked: str) -> None:
+    lab = waits_for_a_refused_write("remote_addr=0x30000000 rkey=B.new", _REGION.format("new"))
+    assert chain(lab, asked)[0] == "rem-access"
+
+
+@pytest.mark.parametrize("asked", ["", "B.rx"])
+def test_a_write_with_the_key_of_a_former_region_was_for_what_is_awaited(asked: str) -> None:
+    old = (_REGION.format("old"), "dereg_mr B.old", _REGION.format("new"))
+    lab = waits_for_a_refused_write("remote_addr=0x20101000 rkey=0x595", *old)
+    assert chain(lab, asked)[0] == "dereg-early"
+
+
+def test_a_refused_write_into_another_region_is_not_what_a_thread_waits_for() -> None:
+    both = (_REGION.format("new"), _REGION.format("far"))
+    lab = waits_for_a_refused_write("remote_addr=0x30000000 rkey=B.far", *both)
+    assert chain(lab, "B.rx")[0] == "condition-false"

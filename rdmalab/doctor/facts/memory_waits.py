@@ -14,6 +14,7 @@ from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.program import Line
 from rdmalab.grammar.trees import paths
 from rdmalab.hca.device import Hca
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, event_of, line_number_of, place_of, send_wqe_of
 from rdmalab.world.relations import find_qp, peer_node
@@ -185,11 +186,13 @@ def _lost(case: Case, node: str) -> Iterator[tuple[int, Thing, SendWqe]]:
 def _targets(hca: Hca, wqe: SendWqe) -> list[Piece]:
     """Bytes that a request may have been meant for; none where it names address 0 of no region.
 
-    By its address alone where its key is unknown.
+    By its address alone where its key is unknown. An address outside the region of its key may have
+    been meant for any place there, and an address in no region, with an unknown key, for anything.
     """
-    start = wqe.wr.remote_addr
-    if wqe.wr.rkey in hca.rkeys:
+    start, opened = wqe.wr.remote_addr, hca.rkeys.get(wqe.wr.rkey)
+    if isinstance(opened, MemoryRegion) and not opened.iova <= start < opened.iova + opened.length:
+        return [(opened.addr, opened.length), target(hca, wqe)]
+    if opened is not None:
         return [target(hca, wqe)]
     regions = [mr for mr in hca.mrs.items.values() if mr.iova <= start < mr.iova + mr.length]
-    named = [(mr.addr + start - mr.iova, wqe.length) for mr in regions]
-    return named or ([target(hca, wqe)] if start else [])
+    return [(mr.addr + start - mr.iova, wqe.length) for mr in regions]
