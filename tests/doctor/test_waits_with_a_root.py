@@ -2,6 +2,7 @@
 
 import pytest
 
+from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.lab import Lab
 from tests.doctor import tidying
 from tests.doctor.asking import chain, played, why
@@ -136,3 +137,42 @@ def test_a_refused_write_into_another_region_is_not_what_a_thread_waits_for() ->
     both = (_REGION.format("new"), _REGION.format("far"))
     lab = waits_for_a_refused_write("remote_addr=0x30000000 rkey=B.far", *both)
     assert chain(lab, "B.rx")[0] == "condition-false"
+
+
+_SPIN = "loop; if B.mr0[0] == 1; stop; end; sleep 1us; end"
+
+
+def spins(*lines: str, look: str = _SPIN) -> Lab:
+    """A thread that looks at a byte again and again, and what others do."""
+    return played("use rc_pair", f"program B.rx lines={{{look}}}", *lines, "run 200us")
+
+
+@pytest.mark.parametrize("asked", ["", "B.rx"])
+@pytest.mark.parametrize("look", [_SPIN, "loop; if B.mr0[0] == 1; stop; end; end"])
+def test_a_loop_that_reads_a_byte_which_never_comes_hangs(look: str, asked: str) -> None:
+    lab = spins(look=look)
+    report = why(lab, asked)
+    assert (report.slug, report.outcome.kind) == ("condition-false", Status.NEVER)
+    lab.do("stop B.rx")
+    assert why(lab, asked).outcome.kind is Status.NEVER
+
+
+def test_a_loop_that_reads_a_byte_has_the_root_of_a_wait_for_it() -> None:
+    lab = spins("fill A.mr0[0:8] 1", "post_send A.qp0 wr_id=4 opcode=RDMA_WRITE sg=A.mr0[0:8] "
+                "remote_addr=0x20100000 rkey=0x77 flags=SIGNALED")  # fmt: skip
+    assert chain(lab, "B.rx")[0] == chain(lab)[0] == "rem-access"
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        "loop; if B.mr0[0] == 1; fill B.mr0[0:1] 0; end; sleep 1us; end",
+        "loop; if B.mr0[8] == 1; fill B.mr0[8:9] 0; end; if B.mr0[0] == 1; stop; end; end",
+    ],
+)
+def test_an_idle_server_with_a_byte_to_look_at_does_not_hang(look: str) -> None:
+    lab = spins(look=look)
+    assert not why(lab).is_trouble
+    assert why(lab, "B.rx").outcome.kind is not Status.NEVER
+    lab.do("stop B.rx")
+    assert not why(lab).is_trouble

@@ -87,7 +87,7 @@ def _circle(waits: ThreadWait, before: list[ThreadWait]) -> list[ThreadWait]:
 def _on_queues(case: Case) -> ThreadWait | None:
     """The wait of a thread for a completion; None where its condition is about bytes."""
     waits = thread_wait(case)
-    if waits is None or watched(case.session, waits.program.line.question) is not None:
+    if waits is None or watched(case.session, waits.line.question) is not None:
         return None
     return waits if waits.cqs else None
 
@@ -213,11 +213,12 @@ def _answer_elsewhere(case: Case, peer: QueuePair, node: str) -> Evidence | None
 @check("condition-false", waits=thread_wait)
 def condition_false(case: Case, waits: ThreadWait) -> Finding:
     """FAIL of a thread that waits at rest for a condition that is false; WAIT of an idle server."""
-    question = waits.program.line.question
+    question = waits.line.question
     if question is None:
         return NA
     unposted, other = waits.unposted, conditions.unmet(waits)
-    if not (waits.program.state is ProgramState.WAITING or unposted or other):
+    asleep = waits.program.state is ProgramState.WAITING or waits.spin
+    if not (asleep or unposted or other):
         return NA
     for thing in case.log.component_of(waits.thing):
         qp = find_qp(case.world, *thing[1:]) if thing.noun is Noun.QP else None
@@ -245,7 +246,7 @@ def _written_by(case: Case, waits: ThreadWait) -> tuple[list[Evidence], str]:
 
     Where what it wants was written beside them, advice on the place; else that is empty.
     """
-    question = waits.program.line.question
+    question = waits.line.question
     piece = watched(case.session, question)
     node, log = case.node, case.log
     if piece is None or question is None:

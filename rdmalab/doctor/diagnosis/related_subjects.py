@@ -274,7 +274,7 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
         found += [work] if own or not waits.qps else []
     found += waits.silent + waits.refuted + waits.coming
     found += [each for srq in waits.shared for each in oldest(srq)] + refused_messages(waits)
-    piece = watched(case.session, waits.program.line.question)
+    piece = watched(case.session, waits.line.question)
     looked = bytes_at(case.session, case.node, piece) if piece is not None else None
     found += failed_writes(case, case.node, piece) + ([looked] if looked is not None else [])
     named = [t for t in waits.things if t.noun is Noun.QP]
@@ -312,9 +312,10 @@ def _unpolled(case: Case, cq: Thing) -> list[Subject]:
 def _writers(case: Case) -> list[Subject]:
     """For a thread that waits for bytes: the sends that block the QPs which may write them."""
     program = case.program
-    if program is None or program.state is not ProgramState.WAITING:
+    waits = ThreadWait(case, program) if program is not None else None
+    if waits is None or not (waits.program.state is ProgramState.WAITING or waits.spin):
         return []
-    regions = [thing for thing in ThreadWait(case, program).things if thing.noun is Noun.MR]
+    regions = [thing for thing in waits.things if thing.noun is Noun.MR]
     domains = {(thing.node, case.world.find(thing, MemoryRegion).pd) for thing in regions}
     qps = [qp for hca in case.world.nodes.values() for qp in hca.qps.items.values()]
     peers = (peer_of(case.world, qp) for qp in qps if (qp.node, qp.pd) in domains)

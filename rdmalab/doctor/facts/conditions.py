@@ -35,7 +35,7 @@ class Unmet(NamedTuple):
 
 def unmet(waits: ThreadWait) -> Unmet | None:
     """The reason for which the condition of a thread stays false; None if more may come."""
-    question = waits.program.line.question
+    question = waits.line.question
     if question is None or waits.case.session.ask(question):
         return None
     return _passed(waits, question) or _contradicted(waits, question)

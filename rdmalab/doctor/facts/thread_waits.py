@@ -72,6 +72,22 @@ class ThreadWait:
         return [line for line in program.lines if line.number in numbers]
 
     @cached_property
+    def spin(self) -> Line | None:
+        """The look of a loop that does nothing but look at bytes at rest until it stops."""
+        looks = [line for line in self.lines if line.question is not None]
+        if self.program.state is ProgramState.WAITING or not self.case.at_rest or len(looks) != 1:
+            return None
+        look, alone = looks[0], not any(line.invocation for line in self.lines)
+        body = self.program.lines[look.number : look.jump] if look.word == "if" and alone else []
+        stops = any(line.word == "stop" for line in body)
+        return look if stops and watched(self.case.session, look.question) is not None else None
+
+    @property
+    def line(self) -> Line:
+        """The line it waits in."""
+        return self.spin or self.program.line
+
+    @cached_property
     def things(self) -> list[Thing]:
         """All objects that these lines name, as far as they live."""
         named = (components.things_of(self.case.session, line) for line in self.lines)
@@ -106,7 +122,7 @@ class ThreadWait:
             (qp, peer) for qp in self.qps if (peer := peer_of(self.case.world, qp)) is not None
         ]
         senders = [peer.thing for _, peer in peers]
-        question = self.program.line.question
+        question = self.line.question
         # A receive at the peer brings only the completion of a send, which a condition may count.
         takers = [peer.thing for qp, peer in peers
                   if question is not None or qp.comp.serial < qp.sq.posted]  # fmt: skip
@@ -158,7 +174,7 @@ class ThreadWait:
         """Whether it polled the last completion of its queues itself, and none is on them."""
         cqs = (self.case.world.find(cq, CompletionQueue) for cq in self.cqs)
         own = bool(self.taken) and self.taken[-1].by == self.name
-        own = own and watched(self.case.session, self.program.line.question) is None
+        own = own and watched(self.case.session, self.line.question) is None
         return own and not any(cq.cqes for cq in cqs)
 
     def own_poll(self) -> list[Evidence]:
@@ -325,7 +341,7 @@ class ThreadWait:
 
     def words(self) -> Evidence:
         """`A.x waits in line 1: poll A.cq0`."""
-        line = self.program.line
+        line = self.line
         what = "waits" if self.program.state is ProgramState.WAITING else "polls in vain"
         return fact(f"{self.name} {what} in line {line.number}: {line.text}", self.since())
 

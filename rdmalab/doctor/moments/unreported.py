@@ -105,7 +105,9 @@ def stopped_threads(session: Session, log: Log, wanted: Wanted) -> Iterator[Subj
         if not same or _is_over(log, thing) or not wanted(thing):
             continue
         with visit(log, rec.event_of(record) - 1) as then:
-            serves = 0 in session.world.find(thing, Program).loops  # its last line never comes
+            program = session.world.find(thing, Program)
+            leaves = any(line.word == "stop" for line in program.lines)
+            serves = 0 in program.loops and not leaves  # its last line never comes
             hangs = then.rests(thing) and not serves
         if hangs:
             yield Subject(Sort.PROGRAM, thing)
