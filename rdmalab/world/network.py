@@ -65,6 +65,7 @@ _ACTIVE = PortState.ACTIVE
 
 _NOT_ACTIVE, _DOWN = "the port is not ACTIVE", "the port is down"
 NO_ADDRESS = "no port has this address"
+NO_LID = "no port has the LID"
 NEVER_LEFT = (_NOT_ACTIVE, _DOWN)
 """Reasons of a packet that is lost before it is on the cable."""
 
@@ -274,7 +275,7 @@ class Network:
 
 
 def _unknown(packet: Packet) -> str:
-    return f"no port has the LID {packet.flow.dst}" if is_infiniband(packet) else NO_ADDRESS
+    return f"{NO_LID} {packet.flow.dst}" if is_infiniband(packet) else NO_ADDRESS
 
 
 def _read(octets: bytes, link_layer: LinkLayer) -> tuple[Packet | Frame, str]:

@@ -7,7 +7,7 @@ from rdmalab.doctor.fixes.refused_calls import advice
 from rdmalab.doctor.kit import *
 from rdmalab.hca.ah import ah_attr_of
 from rdmalab.hca.port import FULL_MEMBER, share_partition
-from rdmalab.world.network import NO_ADDRESS
+from rdmalab.world.network import NO_ADDRESS, NO_LID
 from rdmalab.world.relations import node_of_address
 
 
@@ -33,7 +33,7 @@ def wrong_qpn(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
         fact(f"{node} has no queue pair {number:#x}: {many} dropped", misses[-1].event),
         *([fact(f"queue pair {number:#x} of {node} was destroyed", gone)] if gone else []),
     ]
-    cure = _wrong_qpn_cure(case, qp, unanswered.wqe.wr, right) if right is not None else None
+    cure = _wrong_qpn_cure(case, qp, unanswered.wqe.wr, right, node)
     return unanswered.finding(*evidence, cure=cure, since=set_at or unanswered.send.posted)
 
 
@@ -63,7 +63,13 @@ def _right(case: Case, qp: QueuePair, wqe: SendWqe, node: str) -> QueuePair | No
     return next(iter(receivers.listeners(case.world, node, wqe.wr.remote_qkey)), None)
 
 
-def _wrong_qpn_cure(case: Case, qp: QueuePair, wr: SendWR, right: QueuePair) -> Fix:
+def _wrong_qpn_cure(
+    case: Case, qp: QueuePair, wr: SendWR, right: QueuePair | None, node: str
+) -> Fix:
+    if right is None:
+        key = "dest_qp_num" if qp.transport.connected else "remote_qpn"
+        text = f"give {case.qp_name(qp)} as {key} the number that create_qp returned on {node}"
+        return Fix(program=f"{text}, while that queue pair exists")
     if qp.transport.connected:
         return Fix(recovery.reconnected_to(case, qp, right, wr))
     return Fix(commands.again(case, qp, wr, right, remote_qpn=case.qp_name(right)))
@@ -76,7 +82,7 @@ _LOST = (NO_ADDRESS, "wrong-address")
 @check("wrong-gid")
 def wrong_gid(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
     """The wrong address: that of the peer, or the one it is known by there."""
-    if unanswered.because(*_LOST):
+    if _astray(unanswered):
         return _no_owner(case, unanswered, qp)
     if unanswered.because("wrong-source"):
         return _disowned(case, unanswered, qp)
@@ -174,8 +180,14 @@ def _moved(case: Case, node: str, since: int | None) -> int | None:
     return next((event for event in changes if event > (since or 0)), None)
 
 
+def _astray(unanswered: Unanswered) -> list[messages.Miss]:
+    """Its packets to an address, or a LID, that no port has."""
+    lids = {miss.reason for miss in unanswered.misses if miss.reason.startswith(NO_LID)}
+    return unanswered.because(*_LOST, *lids)
+
+
 def _no_owner(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
-    misses, since = unanswered.because(*_LOST), _since(case, qp, unanswered)
+    misses, since = _astray(unanswered), _since(case, qp, unanswered)
     gid = misses[-1].packet.flow.dst
     node = case.world.network.target_of(misses[-1].packet.flow)
     moved = _moved(case, node, since) if node else None
@@ -252,7 +264,8 @@ def _lost_answers(case: Case, unanswered: Unanswered, qp: QueuePair) -> list[int
         event_of(r)
         for kind in (Kind.PACKET_LOST, Kind.PACKET_DROPPED)
         for r in case.log.of(kind)
-        if reason_of(r) in _LOST and event_of(r) > (unanswered.send.posted or 0)
+        if (reason_of(r) in _LOST or reason_of(r).startswith(NO_LID))
+        and event_of(r) > (unanswered.send.posted or 0)
         and isinstance(packet := packet_of(r), Packet)
         and (packet.flow.dst, packet.dest_qp) == (gid, qp.number)
     ]  # fmt: skip
