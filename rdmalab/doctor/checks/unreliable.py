@@ -42,7 +42,9 @@ def _ud_qkey_cure(case: Case, qp: QueuePair, wr: SendWR, target: QueuePair) -> F
     if not receives or receives[0].length >= needed:
         return Fix(commands.again(case, qp, wr, target, remote_qkey=key))
     name, has = fmt.wr(receives[0].wr.wr_id), receives[0].length
-    room = f"receives of {needed} bytes on {case.qp_name(target)} ({name} has {has}; GRH takes"
+    srq = case.shared_by(target)
+    queue = case.names.of(srq.thing) if srq is not None else case.qp_name(target)
+    room = f"receives of {needed} bytes on {queue} ({name} has {has}; GRH takes"
     return Fix(program=f"send with remote_qkey={key}, and post {room} {GRH.LENGTH})")
 
 

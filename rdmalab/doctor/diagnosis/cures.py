@@ -6,6 +6,7 @@ from dataclasses import replace
 from rdmalab.doctor.case import Case, Log, Session, Sort, Subject
 from rdmalab.doctor.diagnosis.diagnose import diagnose
 from rdmalab.doctor.evidence.finding import Fix, Verdict
+from rdmalab.doctor.facts.receivers import RULE
 from rdmalab.doctor.fixes.recovery import reposted, sends_taken
 from rdmalab.doctor.fixes.reposting import repost_flushed
 from rdmalab.doctor.moments.future import undone_trial
@@ -81,7 +82,14 @@ def _proved(session: Session, cure: Fix, asked: Case) -> Fix:
 
 
 def _measure(asked: Case, subject: Subject) -> Subject:
-    """The subject that a fix must repair: the work or thread asked about, else the cause's."""
+    """The subject that a fix must repair: the work or thread asked about, else the cause's.
+
+    A receive that was refused for the SRQ of its queue pair is posted there, as its call says.
+    """
+    if asked.receive is not None and subject.sort is Sort.CALL and asked.subject.serial < 0:
+        calls = [call for call in asked.log.refused() if call.subject == subject]
+        if any(call.refusal == RULE for call in calls):
+            return subject
     if (asked.program is not None or asked.call is not None) and asked.asked:
         return asked.subject
     work = asked.asked and asked.subject.sort in (Sort.SEND, Sort.RECV)

@@ -69,13 +69,18 @@ def attempt(log: Log, call: Call) -> Attempt | None:
 
 
 def not_posted(log: Log, call: Call) -> list[Subject]:
-    """The work requests that a refused call was to post and did not."""
-    noun = Noun.SRQ if call.verb == "post_srq_recv" else Noun.QP
+    """The work requests that a refused call was to post and did not, each on the queue it is for:
+    a receive on the SRQ of its queue pair.
+    """
+    thing = Thing(Noun.SRQ if call.verb == "post_srq_recv" else Noun.QP, *call.thing)
+    qp = find_qp(log.session.world, *call.thing) if call.refusal == "recv-shared" else None
+    if qp is not None and qp.srq:
+        thing = Thing(Noun.SRQ, qp.node, qp.srq)
     sort = Sort.SEND if call.verb in SENDING else Sort.RECV
     tried, batch = attempt(log, call), closed_by(log, call)
     ids = tried.left_ids if tried is not None else []
     ids += [built.wr.wr_id for built in batch.built] if batch is not None else []
-    return [Subject(sort, Thing(noun, *call.thing), wr_id=wr_id) for wr_id in ids]
+    return [Subject(sort, thing, wr_id=wr_id) for wr_id in ids]
 
 
 def latest_attempt(log: Log, subject: Subject) -> Attempt | None:
