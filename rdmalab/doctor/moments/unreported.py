@@ -9,7 +9,15 @@ from rdmalab.doctor.evidence import ownership, posting_calls, work_of_queues
 from rdmalab.doctor.evidence.content import bytes_at
 from rdmalab.doctor.evidence.host_reads import early_reads, unseen, was_seen, written_over
 from rdmalab.doctor.evidence.log import Log
-from rdmalab.doctor.evidence.messages import Message, arrived_with, piece_of, posted_as, sender_of
+from rdmalab.doctor.evidence.messages import (
+    Message,
+    arrived_with,
+    meet,
+    piece_of,
+    pieces,
+    posted_as,
+    sender_of,
+)
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.evidence.work_of_queues import MOST, Wanted, failed_lives, qps_of, undone
 from rdmalab.doctor.evidence.work_requests import Receive
@@ -22,6 +30,7 @@ from rdmalab.spec.opcodes import Service
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState, QPType
+from rdmalab.spec.work import SendFlags
 from rdmalab.wire.packet import Packet
 from rdmalab.world.programs import Program, programs_of
 from rdmalab.world.relations import exists, peer_thing
@@ -163,25 +172,56 @@ def _lost_of_each(
 def _sent_again(log: Log, thing: Thing, lost: SendWqe) -> bool:
     """Whether the same request was posted once more, and has left without a packet missed.
 
-    It may go to another target: that was the mistake. Not where one program posted both: its next
-    message may look the same.
+    It may go to another target: that was the mistake.
     """
     posts = {rec.send_wqe_of(r).serial: r for r in log.about(Kind.SEND_POSTED, thing)}
     done = {rec.send_wqe_of(r).serial for r in log.about(Kind.WQE_COMPLETED, thing)
             if not rec.status_of(r)}  # fmt: skip
     later = [r for n, r in posts.items() if n > lost.serial and n in done
              and _body(rec.send_wqe_of(r).wr) == _body(lost.wr)]  # fmt: skip
-    first = log.asked(rec.event_of(posts[lost.serial]))[1] if later else ""
-    again = [r for r in later if not first or log.asked(rec.event_of(r))[1] != first]
+    again = [r for r in later if _is_repeat(log, posts[lost.serial], r)]
     missed = {wqe.serial for r in log.missed if again and rec.event_of(r) > rec.event_of(again[0])
               and sender_of(log.session.world, r) == thing
               and (wqe := posted_as(log, thing, r)) is not None}  # fmt: skip
     return any(rec.send_wqe_of(r).serial not in missed for r in again)
 
 
+def _is_repeat(log: Log, lost: rec.Record, later: rec.Record) -> bool:
+    """Whether a post repeats one of the same bytes, which was lost.
+
+    One program's next message may look the same: it repeats where the program got an answer only
+    then, and is done. A call repeats with the same wr_id, or after a receive was posted for it.
+    """
+    first, second = (rec.event_of(r) for r in (lost, later))
+    program = log.asked(first)[1]
+    if program and program == log.asked(second)[1]:
+        return _answered(log, program, first, later)
+    wrs = [replace(rec.send_wqe_of(r).wr, ah=0, remote_qpn=0, remote_qkey=0) for r in (lost, later)]
+    node = rec.node_of(lost)
+    ready = any(rec.node_of(r) != node and first < rec.event_of(r) < second
+                for kind in (Kind.RECV_POSTED, Kind.SRQ_POSTED) for r in log.of(kind))  # fmt: skip
+    return wrs[0] == wrs[1] or (ready and not program and not log.asked(second)[1])
+
+
+def _answered(log: Log, program: str, first: int, later: rec.Record) -> bool:
+    """Whether a program that is done polled its first message since an event after a later post,
+    whose bytes it had not changed meanwhile.
+    """
+    thing, world = log.session.names.find(program), log.session.world
+    if thing is None or not log.about(Kind.PROGRAM_DONE, thing):
+        return False
+    node, posted = rec.node_of(later), rec.event_of(later)
+    own = pieces(world.nodes[node], rec.send_wqe_of(later).wr.sg)
+    filled = any(first < rec.event_of(r) < posted and meet(own, [piece_of(r)])
+                 for r in log.of(Kind.HOST_WROTE, node))  # fmt: skip
+    came = [rec.event_of(r) for r in log.of(Kind.CQE_POLLED, node) if rec.event_of(r) > first
+            and not rec.cqe_of(r).is_send and log.asked(rec.event_of(r))[1] == program]  # fmt: skip
+    return bool(came) and min(came) > posted and not filled
+
+
 def _body(wr: SendWR) -> SendWR:
-    """A request without the target that its address handle and numbers name."""
-    return replace(wr, ah=0, remote_qpn=0, remote_qkey=0)
+    """A request without its number, its flags and the target that its handle and numbers name."""
+    return replace(wr, wr_id=0, flags=SendFlags(0), ah=0, remote_qpn=0, remote_qkey=0)
 
 
 def _unsent(log: Log, thing: Thing) -> list[Subject]:
