@@ -8,6 +8,7 @@ from rdmalab.hca.groups import groups_of
 from rdmalab.hca.objects import Flow
 from rdmalab.hca.psn import diff
 from rdmalab.session.history import read_only_visit
+from rdmalab.spec.flows import FlowFlags
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.headers import GRH
 from rdmalab.wire.packet import is_multicast
@@ -291,7 +292,8 @@ def no_flow_rule(case: Case, receive: Receive, qp: QueuePair) -> Finding:
                if reason_of(r) == "no-flow" and event_of(r) > (receive.posted or 0)]  # fmt: skip
     frame = packet_of(dropped[-1]) if dropped else None
     if not isinstance(frame, Frame):
-        return ok("no frame was dropped for lack of a flow rule")
+        taken = _taken_by_another(case, receive, qp)
+        return taken or ok("no frame was dropped for lack of a flow rule")
     rules = [_mismatch(case, rule, frame) for rule in _rules_then(case, qp, event_of(dropped[-1]))]
     name = case.qp_name(qp)
     return fail(
@@ -301,12 +303,40 @@ def no_flow_rule(case: Case, receive: Receive, qp: QueuePair) -> Finding:
     )
 
 
-def _rules_then(case: Case, qp: QueuePair, event: int) -> list[Flow]:
-    """The flow rules of a queue pair before an event; a tidy-up destroys them first."""
-    history, number = case.session.history, qp.number
+def _taken_by_another(case: Case, receive: Receive, qp: QueuePair) -> Finding | None:
+    """FAIL of the newest frame that a rule of this queue pair takes, too, and another one took."""
+    kinds, node = (Kind.PACKET_RECEIVED, Kind.PACKET_DROPPED), qp.node
+    came = [(event_of(r), packet_of(r)) for kind in kinds for r in case.log.of(kind, node)
+            if object_of(r) != qp.number and event_of(r) > (receive.posted or 0)]  # fmt: skip
+    event, frame = max(came, key=lambda each: each[0], default=(0, None))
+    if not isinstance(frame, Frame):
+        return None
+    fitting = [rule for rule in _rules_then(case, None, event)
+               if rule.spec.items() <= steering.facts(frame).items()]  # fmt: skip
+    own = [rule for rule in fitting if rule.qp == qp.number]
+    first = min(fitting, key=lambda rule: rule.attr.priority, default=None)
+    if first is None or not own or first.attr.priority == own[0].attr.priority:
+        return None
+    if int(first.attr.flags) & FlowFlags.DONT_TRAP:
+        return None  # both got it
+    mine, others = (case.name(Noun.FLOW, node, rule.number) for rule in (own[0], first))
+    to = case.qp_name_at(node, first.qp)
+    return fail(
+        fact(f"{others} of {to} has priority={first.attr.priority}, {mine} of {case.qp_name(qp)} "
+             f"priority={own[0].attr.priority}: the lowest number takes the frame",
+             case.log.created(Thing(Noun.FLOW, node, first.number))),
+        fact(f"{to} got a frame that {mine} takes, too", event),
+        cure=Fix(program=f"create {mine} with a lower priority than {others}, "
+                 f"or {others} with flags=DONT_TRAP"),
+    )  # fmt: skip
+
+
+def _rules_then(case: Case, qp: QueuePair | None, event: int) -> list[Flow]:
+    """The flow rules before an event, of a queue pair or all; a tidy-up destroys them first."""
+    history, rules = case.session.history, case.hca.flows.items
     with read_only_visit(history):
         history.seek(history.place_after(event - 1))
-        return [flow for flow in case.hca.flows.items.values() if flow.qp == number]
+        return [flow for flow in rules.values() if qp is None or flow.qp == qp.number]
 
 
 def _mismatch(case: Case, rule: Flow, frame: Frame) -> Evidence:
