@@ -42,7 +42,7 @@ def test_a_message_that_found_no_receive_is_the_root_of_a_poll_in_vain(
     assert chain(played(*session), asked)[0] == slug
 
 
-def test_a_poll_for_one_more_than_was_sent_is_one_too_many() -> None:
+def test_already_polled_of_a_poll_for_more_than_was_sent() -> None:
     lab = played("use rc_pair", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]", _TWO_POLLS,
                  "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:4] flags=SIGNALED",
                  "run 300us")  # fmt: skip

@@ -72,13 +72,16 @@ def test_wrong_qpn_warns_while_retrying_and_fails_after() -> None:
     assert works(lab, _WR)
 
 
-def test_wrong_qpn_has_no_fix_with_two_candidates() -> None:
+def test_wrong_qpn_has_advice_alone_with_two_candidates() -> None:
     two = [f"create_qp B.qp{n} pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0" for n in (1, 2)]
     lab = lab_of(
         "reset B.qp0", *two, *lines_with("A.qp0", "0x17", "ah=B"), _WRITE, "run", pair=_FAST
     )
     assert blamed(lab, _WR) == ["wrong-qpn"]
-    assert findings(lab, _WR)["wrong-qpn"].cure is None
+    cure = findings(lab, _WR)["wrong-qpn"].cure
+    assert cure is not None
+    assert not cure.lines
+    assert "the number that create_qp returned on B" in cure.program
 
 
 def test_wrong_qpn_of_a_datagram() -> None:
