@@ -635,13 +635,16 @@ def test_a_file_of_the_same_kind_is_replaced(folder: Path, arguments: list[str])
     assert len((folder / "x").read_bytes()) - len(first) in (0, 1)  # a duration in milliseconds
 
 
-def test_a_program_is_saved_over_a_scenario_only(folder: Path) -> None:
+def test_a_program_is_saved_over_no_file_but_one_that_save_wrote(folder: Path) -> None:
     (folder / "p.py").write_text("print('done')")
     (folder / "notes").write_text("rdmalab: notes of mine")
     assert program("python", "--save", "notes", "p.py").returncode == 2
     assert (folder / "notes").read_text() == "rdmalab: notes of mine"
-    assert program("python", "--save", "good.rdmalab.yaml", "p.py").returncode == 0
-    assert "p.py" in (folder / "good.rdmalab.yaml").read_text()
+    assert program("python", "--save", "good.rdmalab.yaml", "p.py").returncode == 2
+    assert (folder / "good.rdmalab.yaml").read_text() == GOOD
+    for _ in range(2):
+        assert program("python", "--save", "new.rdmalab.yaml", "p.py").returncode == 0
+    assert "p.py" in (folder / "new.rdmalab.yaml").read_text()
 
 
 ENDLESS = {"fifo": "a FIFO, not a regular file", "/dev/zero": "a device, not a regular file"}

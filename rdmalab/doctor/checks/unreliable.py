@@ -333,10 +333,11 @@ def _taken_by_another(case: Case, receive: Receive, qp: QueuePair) -> Finding | 
 
 def _rules_then(case: Case, qp: QueuePair | None, event: int) -> list[Flow]:
     """The flow rules before an event, of a queue pair or all; a tidy-up destroys them first."""
-    history, rules = case.session.history, case.hca.flows.items
+    history = case.session.history
     with read_only_visit(history):
         history.seek(history.place_after(event - 1))
-        return [flow for flow in rules.values() if qp is None or flow.qp == qp.number]
+        return [flow for flow in case.hca.flows.items.values()
+                if qp is None or flow.qp == qp.number]  # fmt: skip
 
 
 def _mismatch(case: Case, rule: Flow, frame: Frame) -> Evidence:

@@ -256,7 +256,7 @@ class ThreadWait:
         Not where that send would complete elsewhere, where its condition is about other work or a
         message, or where a message for it found no receive, or will not be sent.
         """
-        if Thing(Noun.CQ, qp.node, qp.send_cq) not in self.cqs:
+        if self.cqs and Thing(Noun.CQ, qp.node, qp.send_cq) not in self.cqs:
             return False
         question = self.program.line.question
         if question is not None:
