@@ -58,7 +58,7 @@ Handler = Callable[[Call], Answer | None]
 HANDLERS: dict[str, Handler] = {}
 NOTHING: Fields = {}
 _EVENT_NOUNS = {Noun.CQ: 1, Noun.QP: 2, Noun.SRQ: 3}  # as `enum noun` of library/lab.h
-_CM_ID = 4
+_CM_ID, _UNACKED_CQ = 4, 5
 _LONGEST_LOOK_NS = 1_000_000  # at the clock
 _NOUN_OF = {number: noun for noun, number in _EVENT_NOUNS.items()}
 
@@ -286,6 +286,8 @@ def _sleep(call: Call) -> None:
     if call.ask["noun"] == _CM_ID:  # with its number: of an id that is to be destroyed
         word = DESTROYS_ID if call.ask["number"] else GETS_CM_EVENT
         blocks = word, Ref(call.node)
+    elif call.ask["noun"] == _UNACKED_CQ:
+        blocks = "destroy_cq", call.ref(Noun.CQ, "number")
     elif call.ask["noun"]:
         blocks = "get_cq_event", call.ref(Noun.CHANNEL, "number")
     else:

@@ -43,6 +43,8 @@ CASES = [
     Case("freed_buffer", "dereg-early", "deregistered A.mr1", "ibv_dereg_mr("),
     Case("peer_crash", "peer-destroyed", "destroyed A.qp0", _POST),
     Case("deadlock", "no-remote-send", "has sent nothing yet", "return ibv_post_recv(", hangs=True),
+    Case("unacked", "unacked-events", "1 event of A.cq0 taken and not acknowledged",
+         "ibv_destroy_cq(", hangs=True),
     Case("wrong_order", "bring-up-attr", "not a legal transition", "ibv_modify_qp("),
     Case("wrong_gid", "ah-sgid-empty", "GID table entry 6 is empty", "ibv_modify_qp("),
 ]  # fmt: skip

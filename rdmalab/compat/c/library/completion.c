@@ -9,9 +9,35 @@ struct channel {
 struct queue {
 	struct ibv_cq_ex ex; /* begins like struct ibv_cq */
 	uint32_t slot, taken; /* in the page that is shared with the lab; completions from there */
+	int unacked; /* events that were read and not acknowledged */
 	struct ibv_wc current;
 	uint64_t completion_ts;
 };
+
+static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER; /* of `unacked` */
+static pthread_cond_t acked = PTHREAD_COND_INITIALIZER;
+
+static void count_events(struct ibv_cq *cq, int step)
+{
+	pthread_mutex_lock(&counting);
+	((struct queue *)cq)->unacked += step;
+	pthread_cond_broadcast(&acked);
+	pthread_mutex_unlock(&counting);
+}
+
+/* ibv_get_cq_event(3): destroying a CQ waits until all its events are acknowledged. */
+static void await_acks(struct ibv_cq *cq)
+{
+	struct queue *queue = (struct queue *)cq;
+	struct ask_sleep ask = { .noun = NOUN_UNACKED_CQ, .number = cq->handle };
+
+	pthread_mutex_lock(&counting);
+	if (queue->unacked)
+		TELL(WORD_SLEEP, node_of(cq->context), &ask);
+	while (queue->unacked)
+		pthread_cond_wait(&acked, &counting);
+	pthread_mutex_unlock(&counting);
+}
 
 API struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 {
@@ -74,6 +100,8 @@ API int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, v
 		return -1;
 	*cq = object_find(NOUN_CQ, node, answer.cq);
 	*cq_context = *cq ? (*cq)->cq_context : NULL;
+	if (*cq)
+		count_events(*cq, 1);
 	return 0;
 }
 
@@ -82,6 +110,7 @@ API void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int count)
 	struct ask_ack_cq_events ask = { .handle = cq->handle, .nevents = count };
 
 	TELL(WORD_ACK_CQ_EVENTS, node_of(cq->context), &ask);
+	count_events(cq, -(int)count);
 }
 
 API int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
@@ -165,8 +194,10 @@ API int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 API int ibv_destroy_cq(struct ibv_cq *cq)
 {
 	struct ask_destroy_cq ask = { .handle = cq->handle };
-	int error = TELL(WORD_DESTROY_CQ, node_of(cq->context), &ask);
+	int error;
 
+	await_acks(cq);
+	error = TELL(WORD_DESTROY_CQ, node_of(cq->context), &ask);
 	if (!error) {
 		if (cq->channel)
 			cq->channel->refcnt--;

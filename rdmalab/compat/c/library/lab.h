@@ -93,7 +93,7 @@ void page_sends(uint32_t slot, uint32_t *sent, int count);
 
 /* objects.c ------------------------------------------------------------------------------------ */
 
-enum noun { NOUN_CQ = 1, NOUN_QP, NOUN_SRQ, NOUN_CM_ID };
+enum noun { NOUN_CQ = 1, NOUN_QP, NOUN_SRQ, NOUN_CM_ID, NOUN_UNACKED_CQ };
 
 void object_add(enum noun noun, uint16_t node, uint32_t number, void *object);
 void *object_find(enum noun noun, uint16_t node, uint32_t number);
