@@ -174,3 +174,15 @@ def test_a_thread_that_only_a_flush_of_the_fix_frees_is_not_helped() -> None:
     assert remedy is not None
     assert not remedy.works
     assert remedy.ends == "A.qp1.wr[2] then ends with WR_FLUSH_ERR"
+
+
+def test_a_fix_after_which_the_next_message_finds_no_receive_ends_the_wait_only() -> None:
+    send = "post_send A.qp0 wr_id={} opcode=SEND sg=A.mr0[0:4] flags=SIGNALED; poll A.cq0"
+    tx = "; ".join(["sleep 1us", *map(send.format, (1, 2))])
+    lab = played("use rc_pair", "program B.rx lines={poll B.cq0; poll B.cq0}",
+                 f"program A.tx lines={{{tx}}}", "run 3ms")  # fmt: skip
+    for question in ("", "B.rx"):
+        remedy = why(lab, question).remedy
+        assert remedy is not None
+        assert not remedy.works
+        assert remedy.ends == "A.qp0.wr[2] then finds no receive"

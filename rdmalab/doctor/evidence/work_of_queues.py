@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence.log import Log
-from rdmalab.doctor.evidence.subject import Sort, Subject
-from rdmalab.doctor.evidence.work_requests import post_kind, unpolled
+from rdmalab.doctor.evidence.messages import meet, pieces
+from rdmalab.doctor.evidence.subject import Sort, Subject, name_of
+from rdmalab.doctor.evidence.work_requests import Receive, post_kind, unpolled
 from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
 from rdmalab.hca.wr import Cqe, RecvWqe
 from rdmalab.session.session import Session
@@ -217,3 +218,33 @@ def renewed(session: Session, subject: Subject, log: Log, since: int = -1) -> Su
     kind = post_kind(own.thing, is_send=own.sort is Sort.SEND)
     is_old = (log.event_of(kind, newest.thing, newest.serial) or 0) <= since
     return own if is_old and own.thing == subject.thing and own.serial >= 0 else newest
+
+
+def shared_bytes(session: Session, event: int, log: Log) -> Iterator[str]:
+    """Receives typed since an event on bytes of another that waits, or is taken and not polled.
+
+    A receive that is posted once more shares what it shared before.
+    """
+    found = [(r, Thing(noun, rec.node_of(r), rec.object_of(r)))
+             for kind, noun in ((Kind.RECV_POSTED, Noun.QP), (Kind.SRQ_POSTED, Noun.SRQ))
+             for r in log.of(kind)]  # fmt: skip
+    posts = sorted(((rec.event_of(r), thing, rec.recv_wqe_of(r)) for r, thing in found),
+                   key=lambda each: each[0])  # fmt: skip
+    for _, thing, wqe in [each for each in posts if each[0] > event]:
+        sg, hca = wqe.wr.sg, session.world.nodes[thing.node]
+        known = [whose for at, whose, other in posts if at <= event and other.wr.sg == sg]
+        for at, whose, other in posts if thing not in known else ():
+            same = whose.node == thing.node and not (at > event and other.wr.sg == sg)
+            receive = Subject.of_receive(whose, other)
+            shared = same and meet(pieces(hca, sg), pieces(hca, other.wr.sg))
+            if shared and _is_unread(session, receive, log):
+                mine = name_of(session.names, Subject.of_receive(thing, wqe))
+                yield f"{mine} has bytes of {name_of(session.names, receive)}"
+
+
+def _is_unread(session: Session, subject: Subject, log: Log) -> bool:
+    """Whether a receive waits for a message, or has one that no poll has returned."""
+    receive = Receive(session, subject, log)
+    if receive.on_queue or receive.ending is None:
+        return receive.on_queue
+    return receive.ending.status is WCStatus.SUCCESS and receive.polled is None

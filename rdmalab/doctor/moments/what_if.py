@@ -10,11 +10,11 @@ from rdmalab.doctor.evidence.components import Component
 from rdmalab.doctor.evidence.content import words_for
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.made_good import is_repaired
-from rdmalab.doctor.evidence.messages import executed, meet, piece_of, pieces, unanswered
+from rdmalab.doctor.evidence.messages import executed, meet, piece_of, unanswered
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.ownership import gathered
 from rdmalab.doctor.evidence.subject import Sort, Subject, name_of
-from rdmalab.doctor.evidence.work_of_queues import renewed, subject_of_cqe
+from rdmalab.doctor.evidence.work_of_queues import renewed, shared_bytes, subject_of_cqe, undone
 from rdmalab.doctor.evidence.work_requests import Receive, Send
 from rdmalab.doctor.moments import future
 from rdmalab.grammar.nodes import Node
@@ -334,7 +334,7 @@ _WAITS = (Sort.PROGRAM, Sort.CQ, Sort.CALL)
 def side_effect(session: Session, subject: Subject, event: int, log: Log) -> str:
     """Unwanted effects of the lines carried out since an event; empty if none."""
     of_subject = (look(session, subject, event, log) for look in (_sent, _threads, _failures))
-    of_all = (look(session, event, log) for look in (_refilled, _shared_bytes))
+    of_all = (look(session, event, log) for look in (_refilled, shared_bytes))
     return next(chain(*of_subject, *of_all), "")
 
 
@@ -412,36 +412,6 @@ def _failures(session: Session, subject: Subject, event: int, log: Log) -> Itera
             yield f"{name} then ends with {cqe.status.name}"
 
 
-def _shared_bytes(session: Session, event: int, log: Log) -> Iterator[str]:
-    """Receives typed since an event on bytes of another that waits, or is taken and not polled.
-
-    A receive that is posted once more shares what it shared before.
-    """
-    found = [(r, Thing(noun, rec.node_of(r), rec.object_of(r)))
-             for kind, noun in ((Kind.RECV_POSTED, Noun.QP), (Kind.SRQ_POSTED, Noun.SRQ))
-             for r in log.of(kind)]  # fmt: skip
-    posts = sorted(((rec.event_of(r), thing, rec.recv_wqe_of(r)) for r, thing in found),
-                   key=lambda each: each[0])  # fmt: skip
-    for _, thing, wqe in [each for each in posts if each[0] > event]:
-        sg, hca = wqe.wr.sg, session.world.nodes[thing.node]
-        known = [whose for at, whose, other in posts if at <= event and other.wr.sg == sg]
-        for at, whose, other in posts if thing not in known else ():
-            same = whose.node == thing.node and not (at > event and other.wr.sg == sg)
-            receive = Subject.of_receive(whose, other)
-            shared = same and meet(pieces(hca, sg), pieces(hca, other.wr.sg))
-            if shared and _is_unread(session, receive, log):
-                mine = name_of(session.names, Subject.of_receive(thing, wqe))
-                yield f"{mine} has bytes of {name_of(session.names, receive)}"
-
-
-def _is_unread(session: Session, subject: Subject, log: Log) -> bool:
-    """Whether a receive waits for a message, or has one that no poll has returned."""
-    receive = Receive(session, subject, log)
-    if receive.on_queue or receive.ending is None:
-        return receive.on_queue
-    return receive.ending.status is WCStatus.SUCCESS and receive.polled is None
-
-
 def _takes_receive(wqe: SendWqe) -> bool:
     return wqe.work is not None and wqe.work.consumes_receive
 
@@ -474,7 +444,10 @@ def _is_repeated(session: Session, subject: Subject, log: Log) -> bool:
 
 
 def _threads(session: Session, subject: Subject, event: int, log: Log) -> Iterator[str]:
-    """Threads that failed since an event, and those around the subject that wait on."""
+    """Threads that failed since an event, and those around the subject that wait on.
+
+    Then messages that were posted since, and for which no receive is left.
+    """
     around = _around(session, subject, log)
     for program in programs_of(session.world):
         line = f"line {program.line.number}: {program.line.text}"
@@ -486,6 +459,14 @@ def _threads(session: Session, subject: Subject, event: int, log: Log) -> Iterat
             continue
         if program.thing in around and log.rests(program.thing):
             yield f"{name} still waits in {line}"
+    refused = [r for r in log.since(event + 1, Kind.REQUEST_REFUSED)
+               if rec.reason_of(r) == "no-receive"]  # fmt: skip
+    for place in dict.fromkeys(map(rec.place_of, refused)):
+        target = find_qp(session.world, *place)
+        sender = peer_of(session.world, target) if target and not target.source.wqes else None
+        for send in undone(sender) if sender is not None else ():
+            if sender and sender.thing in around and (Send(session, send, log).posted or 0) > event:
+                yield f"{name_of(session.names, send)} then finds no receive"
 
 
 def _servers(session: Session, subject: Subject, log: Log, hangs: Hangs) -> Iterator[str]:
