@@ -74,7 +74,7 @@ class Rdmalab(App[int]):
         self._settings = settings.read()
         self._main: Main | None = None
         self._early: list[str] = []  # lines said before the main screen is there
-        self._letter: Letter | None = None  # the last key of a pane, if it may begin a line
+        self.letter: Letter | None = None  # the last key of a pane or page, if it may begin a line
         choice = os.environ.get("NO_COLOR")
         super().__init__()
         if choice is not None:  # Textual takes it away; the prompt asks for it, and so do children
@@ -222,7 +222,7 @@ class Rdmalab(App[int]):
         """
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             await self._let_go_if_no_line(event)
-            if self._takes_lines and self._begins_line(event):
+            if self.letter is not None or (self._takes_lines and self._begins_line(event)):
                 await self._take_back_letter()
                 self.prompt.focus()
             elif isinstance(event, events.Key) and await self._is_letter_of_pane(event):
@@ -235,7 +235,7 @@ class Rdmalab(App[int]):
         character = event.character or ""
         if pane is None or not character.isalpha():
             return False
-        self._letter = letter = Letter(event, pane, is_held=character in pane.COMMANDS)
+        self.letter = letter = Letter(event, pane, is_held=character in pane.COMMANDS)
         if letter.is_held:
             after(pane, LINE_S, partial(self._is_over, letter))
         else:
@@ -244,28 +244,28 @@ class Rdmalab(App[int]):
 
     async def _let_go_if_no_line(self, event: events.Key | events.Paste) -> None:
         """The letter before counts as a key of its pane, unless this one goes on with a line."""
-        letter = self._letter
+        letter = self.letter
         if letter is not None and not letter.begins_line(event):
-            self._letter = None
+            self.letter = None
             await self._let_go(letter)
 
     async def _let_go(self, letter: Letter) -> None:
         """Give a letter that was held back to its pane; what follows may be text of the pane."""
-        if letter.is_held:
+        if letter.is_held and letter.pane is not None:
             await letter.pane.press(letter.event.key)
 
     def _is_over(self, letter: Letter) -> None:
         """Let the pane have the letter: no other key has come since."""
-        if letter is self._letter:
-            self._letter = None
+        if letter is self.letter:
+            self.letter = None
             self.call_next(self._let_go, letter)
 
     async def _take_back_letter(self) -> None:
         """The letter before begins the line: it goes to the prompt, and its pane is as it was."""
-        letter, self._letter = self._letter, None
+        letter, self.letter = self.letter, None
         if letter is None:
             return
-        if not letter.is_held and letter.character in letter.pane.SWITCHES:
+        if letter.is_switch and letter.pane is not None:
             await letter.pane.press(letter.event.key)
         self.prompt.take_key(letter.event.key, letter.character)
 
@@ -279,8 +279,6 @@ class Rdmalab(App[int]):
     def _begins_line(self, event: events.Key | events.Paste) -> bool:
         """Whether it is text, and not a key of the pane; no command begins with a digit."""
         if isinstance(event, events.Paste):
-            return True
-        if self._letter is not None:  # which this one goes on with
             return True
         begins = event.is_printable and event.key != "space" and not event.key.isdigit()
         return begins and event.key not in self.screen.active_bindings

@@ -79,19 +79,27 @@ _NAMES = {
 
 
 class Letter(NamedTuple):
-    """A letter that is a key of a pane, and with which a typed line may begin.
+    """A letter that is a key of a pane or page, and with which a typed line may begin.
 
-    is_held: the pane has not got it yet, because its command could not be taken back.
+    pane: None: the letter has closed a page. is_held: the pane has not got it yet, because its
+    command could not be taken back.
     """
 
     event: events.Key
-    pane: Pane
+    pane: Pane | None
     is_held: bool
 
     @property
     def character(self) -> str:
         """The character that it writes."""
         return self.event.character or ""
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether the pane has got it, and the same letter takes back what it did."""
+        if self.pane is None or self.is_held:
+            return False
+        return self.character in self.pane.SWITCHES
 
     def begins_line(self, event: events.Key | events.Paste) -> bool:
         """Whether the next key comes soon, and a command begins with both letters."""
@@ -100,7 +108,8 @@ class Letter(NamedTuple):
         if not isinstance(event, events.Key) or event.time - self.event.time > LINE_S:
             return False
         text = self.character + (event.character or "?")
-        return not self.pane.is_typing and any(word.startswith(text) for word in VOCABULARY)
+        is_typing = self.pane is not None and self.pane.is_typing
+        return not is_typing and any(word.startswith(text) for word in VOCABULARY)
 
 
 def bindings(keys: tuple[Key, ...], *, priority: bool = False) -> list[Binding]:

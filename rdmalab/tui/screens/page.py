@@ -14,6 +14,7 @@ from rdmalab.shell.styled_text import Line, relaid, text_of
 from rdmalab.tui.bars import Keys
 from rdmalab.tui.content import content, linked
 from rdmalab.tui.finding import following, rows_with, with_marks
+from rdmalab.tui.keys import Letter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,7 +59,8 @@ class Sheet(VerticalScroll, can_focus=False):
 class TextScreen(ModalScreen[None]):
     """A screen on which a letter begins the next command at the prompt.
 
-    So no line loses its beginning. Its own keys are digits: no command begins with one.
+    So no line loses its beginning. Its own keys are digits: no command begins with one. `q` closes
+    the screen, as in `less`; where the next letter follows at once, both begin a command.
     """
 
     app: Rdmalab
@@ -71,7 +73,17 @@ class TextScreen(ModalScreen[None]):
         """
         key = event.key.removeprefix("alt+") if event.is_printable else event.key
         is_bound = event.key in self._bindings.key_to_bindings
-        if self._is_left or (event.is_printable and not is_bound and not self.is_typing):
+        letter, self.app.letter = self.app.letter, None
+        if letter is not None and letter.begins_line(event):  # the app had no time to see both
+            self.leave()
+            self.app.prompt.take_key(letter.event.key, letter.character)
+        if event.key == "q" and not (self._is_left or self.is_typing):
+            if self.has_prompt:
+                self.app.letter = Letter(event, None, is_held=False)
+            self.dismiss()
+            event.stop()
+            event.prevent_default()
+        elif self._is_left or (event.is_printable and not is_bound and not self.is_typing):
             if not (self._is_left or self.has_prompt):
                 return
             self.leave()
@@ -196,7 +208,7 @@ class Page(TextScreen):
     def _hint(self) -> str:
         """The places that were found, and the keys that lead to them; else where letters go."""
         if not self._wanted:
-            return "letters go to the prompt" if self.has_prompt else ""
+            return "q closes; other letters go to the prompt" if self.has_prompt else ""
         found = rows_with((row.plain for row in self._rows), self._wanted)
         if not found:
             return "none found   Esc"

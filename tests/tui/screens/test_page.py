@@ -291,6 +291,66 @@ async def test_a_line_typed_at_a_page_reaches_the_prompt_whole(line: str) -> Non
         await it.until(lambda: f"A> {line}" in it.said)
 
 
+async def test_q_closes_a_page_and_leaves_nothing_in_the_prompt() -> None:
+    async with stand() as it:
+        await it.say("help time")
+        await opened(it)
+        await it.sees("q closes")
+        await it.pilot.press("q")
+        await it.until(lambda: it.app.screen is it.app.main)
+        await it.pilot.pause(0.5)
+        await it.pilot.press("enter")
+        await it.settled()
+        assert it.app.is_running
+        assert "A> q" not in it.said
+        await it.pilot.press("f1")
+        await opened(it)
+        await it.pilot.press("q", *"show pd", "enter")
+        await it.until(lambda: "A> show pd" in it.said)
+
+
+async def test_q_of_a_page_over_a_pane_gives_the_keys_back_to_the_pane() -> None:
+    async with stand() as it:
+        await it.pane("wire")
+        await it.pilot.press("f1")
+        await opened(it)
+        await it.pilot.press("q")
+        await it.until(lambda: it.app.screen is it.app.main)
+        assert it.focused == "wire"
+
+
+async def test_q_closes_a_checklist() -> None:
+    async with stand() as it:
+        await it.say(f"{WRITE} flags=SIGNALED", "run", "checklist no-completion A.qp0.wr[7]")
+        await it.until(lambda: isinstance(it.app.screen, Checklist))
+        await it.pilot.press("q")
+        await it.until(lambda: it.app.screen is it.app.main)
+        assert it.app.prompt.text == ""
+
+
+@pytest.mark.parametrize("line", ["query_qp A.qp0", "quit"])
+async def test_a_line_that_begins_with_q_reaches_the_prompt_whole(line: str) -> None:
+    async with stand() as it:
+        await it.say("help time")
+        await opened(it)
+        typed_by_a_hand(it, line)
+        await it.until(lambda: it.app.prompt.text == line)
+        await it.press("ctrl+c")
+        await it.pane("wire")
+        await it.pilot.press("f1")
+        await opened(it)
+        typed_by_a_hand(it, line)
+        await it.until(lambda: it.app.prompt.text == line)
+
+
+def typed_by_a_hand(it: Stand, line: str) -> None:
+    """Keys as fast as a hand, on a machine of any speed."""
+    for number, key in enumerate(line):
+        event = events.Key("space" if key == " " else _character_to_key(key), key)
+        event.time += 0.15 * number
+        it.app.post_message(event)
+
+
 async def test_a_line_typed_at_a_page_of_a_pane_is_sent() -> None:
     async with stand((120, 40)) as it:
         await it.pane("log")
