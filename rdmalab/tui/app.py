@@ -336,9 +336,13 @@ class Rdmalab(App[int]):
     # ---- what is where --------------------------------------------------------------------------
 
     def action_leave(self, is_escape: bool = False) -> None:
-        """The pane as small as before, the wire instead of its packet, the focus at the prompt."""
+        """The pane as small as before, the focus at the prompt; of a packet back to the wire."""
         from rdmalab.tui.pane_table import PACKET, WIRE
 
+        is_opened = self._pane is not None and self._pane.id == PACKET
+        if is_escape and is_opened and self.main.is_packet_of_wire:
+            self.main.bring(WIRE, focus=True)
+            return
         if is_escape and self.main.tab == PACKET and not self.main.is_beside:
             self.main.bring(WIRE)
         if self.screen.maximized:

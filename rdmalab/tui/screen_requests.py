@@ -51,7 +51,9 @@ def carried_out(app: Rdmalab, request: ScreenRequest) -> str:
     elif request.word == "zoom":
         app.run_worker(_enlarged(app, what), name="zoom")
     elif what in TABS:
-        app.main.bring(what)  # the keys stay at the prompt: the next line may be on its way
+        app.main.bring(
+            what, focus=True
+        )  # a line that is typed then goes to the prompt all the same
     else:
         app.main.query_one(f"#{what}").focus()
     return ""

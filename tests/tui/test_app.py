@@ -60,10 +60,39 @@ async def test_esc_leads_from_a_packet_back_to_the_wire_that_it_covers() -> None
         await it.press("enter")
         await it.until(lambda: it.app.main.tab == "packet" and bool(it.app.main.query("#packet")))
         await it.press("escape")
-        await it.until(lambda: it.app.main.tab == "wire")
+        await it.until(lambda: it.app.main.tab == "wire" and it.focused == "wire")
+        await it.press("up", "up", "enter")
+        await it.until(lambda: it.app._pane is not None and it.app._pane.id == "packet")
+        await it.press("escape")
+        await it.until(lambda: it.focused == "wire")
+        await it.pilot.press("escape", "escape")
         await it.press(*"node B", "enter")
         await it.until(lambda: "qp0 now means B.qp0" in it.said)
         assert "SEND_ONLY" in it.text
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+@pytest.mark.parametrize(("key", "seen"), [("enter", "Ethernet"), ("5", "mr0")])
+async def test_what_is_asked_for_is_seen_where_the_wire_was_shown_alone(
+    size: tuple[int, int], key: str, seen: str
+) -> None:
+    async with stand(size) as it:
+        await it.pane("wire")
+        await it.pilot.press("z")
+        await it.until(lambda: it.app.screen.maximized is not None)
+        await it.pilot.press("up", key)
+        await it.until(lambda: it.app.screen.maximized is None)
+        await it.sees(seen, "A>")
+        assert "╱╱" not in it.text
+
+
+async def test_pane_shows_and_focuses_a_pane_beside_a_prompt_that_was_shown_alone() -> None:
+    async with stand() as it:
+        await it.press("f5", *"pane cq", "enter")
+        await it.until(lambda: it.app._pane is not None and it.app._pane.id == "cq")
+        assert it.app.screen.maximized is None
+        await it.press("escape", *"pane wire", "enter")
+        await it.until(lambda: it.focused == "wire")
 
 
 async def test_a_tab_is_made_when_it_is_asked_for() -> None:

@@ -71,6 +71,7 @@ class Main(Screen[None]):
         self._printed: list[Line] = []  # by the line that is carried out
         self.answer: list[Line] = []  # of the last line that does not copy
         self._was_beside = self._is_due = self._is_why_over = self._has_side = False
+        self.is_packet_of_wire = False  # opened with the keys of the wire, to which Esc leads back
         self._grown_for: object = None  # the session whose wire has the height that it needs
         self.frames = 0  # drawn so far
         self.wanted = ""  # the pane that gets the focus when it is there
@@ -466,6 +467,7 @@ class Main(Screen[None]):
 
     def show_packet(self, event: int) -> None:
         """Show the packet of an event: in the pane that is there, else in its tab."""
+        self.is_packet_of_wire, self.maximized = self.query_one(f"#{WIRE}").has_focus, None
         chosen = self.view.packet
         row = None if chosen is None else packets.decoded_row(self.view.session.world, chosen)
         if row is None or row.event != event:
@@ -476,7 +478,9 @@ class Main(Screen[None]):
         self.frame()
 
     def bring(self, name: str, *, focus: bool = False) -> None:
-        """Show a pane that has a tab."""
+        """Show a pane that has a tab, and not alone what was shown alone; the prompt if asked."""
+        if focus or self.maximized is not self.prompt:
+            self.maximized = None
         self._has_side = True
         name = _APART if name == PACKET and self.is_apart else name
         if name != _APART and (name != WIRE or not self.is_beside):
