@@ -29,7 +29,7 @@ from rdmalab.spec.absent import not_emulated
 
 _NEAR = "did you mean"
 _PREFIX = "ibv_"
-_OBJECTS = frozenset(f"concept {noun.value}" for noun in Noun)
+_OBJECTS = frozenset(f"concept {name}" for name in (*(noun.value for noun in Noun), "hca"))
 NO_MORE: tuple[Entry, ...] = ()
 
 
@@ -110,7 +110,7 @@ def lookup(
 def _is_spelled(text: str, entry: Entry) -> bool:
     """Whether it has this spelling; a field of a header comes after a flag of the same name.
 
-    An object of the lab, such as PD, is meant in capitals, too.
+    An object of the lab, such as PD, and the HCA itself, are meant in capitals, too.
     """
     if entry.name in _OBJECTS:
         return normal(text) in map(normal, entry.words)

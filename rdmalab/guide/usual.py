@@ -20,7 +20,7 @@ from rdmalab.spec.causes import Reason, reasons
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES
 from rdmalab.spec.refusals import REFUSALS, Syndrome
 from rdmalab.spec.rules import RULES, errno_name
-from rdmalab.spec.states import AUTOMATIC, STATES, QPState, QPType
+from rdmalab.spec.states import AUTOMATIC, MOVES, STATES, QPState, QPType
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import BUILDERS, WORK, WROpcode
 
@@ -81,8 +81,10 @@ def who(entry: Entry, known: Usual) -> str:
 
 
 def _state(state: QPState) -> str:
+    by_call = any(to is state for _, _, to in MOVES)
     by_itself = any(row.to is state for row in AUTOMATIC)
-    return "the program, by modify_qp" + "; the device, without a call" * by_itself
+    ways = ["the program, by modify_qp"] * by_call + ["the device, without a call"] * by_itself
+    return "; ".join(ways)
 
 
 def _opcode(opcode: WROpcode) -> str:

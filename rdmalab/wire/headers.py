@@ -145,7 +145,9 @@ class ARP(Header):
 class BTH(Header):
     """Base Transport Header."""
 
-    ABOUT = "Base Transport Header."
+    ABOUT = (
+        "Base Transport Header, in each RDMA packet: its opcode, the queue pair it is for, its PSN."
+    )
 
     opcode: B8
     solicited: B1
@@ -178,7 +180,10 @@ class RDETH(Header):
 class DETH(Header):
     """Datagram Extended Transport Header."""
 
-    ABOUT = "Datagram."
+    ABOUT = (
+        "Datagram Extended Transport Header, in each packet of UD: the Q_Key that must "
+        "match, and the number of the queue pair that sent it."
+    )
 
     qkey: B32
     reserved: B8
@@ -189,7 +194,10 @@ class DETH(Header):
 class XRCETH(Header):
     """XRC Extended Transport Header: the number of the target SRQ."""
 
-    ABOUT = "Extended Reliable Connection."
+    ABOUT = (
+        "XRC Extended Transport Header, in requests of XRC: the number of the SRQ that "
+        "gives the receive."
+    )
 
     reserved: B8
     srqn: B24
@@ -199,7 +207,9 @@ class XRCETH(Header):
 class FETH(Header):
     """Flush Extended Transport Header: selectivity and placement of a FLUSH."""
 
-    ABOUT = "Flush."
+    ABOUT = (
+        "Flush Extended Transport Header, in a FLUSH: which bytes must be where before the answer."
+    )
 
     reserved: B26
     selectivity: B2
@@ -210,7 +220,10 @@ class FETH(Header):
 class RETH(Header):
     """RDMA Extended Transport Header: address, rkey and length of the remote memory."""
 
-    ABOUT = "RDMA."
+    ABOUT = (
+        "RDMA Extended Transport Header, in the first packet of a WRITE and in a READ "
+        "request: address, rkey and length of the remote memory."
+    )
 
     va: B64
     rkey: B32
@@ -221,6 +234,8 @@ class RETH(Header):
 @header
 class AtomicETH(Header):
     """Atomic Extended Transport Header: remote address, rkey and operands."""
+
+    ABOUT = "Atomic Extended Transport Header, in an atomic request: remote address and operands."
 
     va: B64
     rkey: B32
@@ -233,7 +248,10 @@ class AtomicETH(Header):
 class AETH(Header):
     """ACK Extended Transport Header: syndrome and message sequence number."""
 
-    ABOUT = "Acknowledge."
+    ABOUT = (
+        "ACK Extended Transport Header, in answers of the responder: the syndrome says "
+        "ACK, RNR NAK or NAK; the MSN says how many messages are complete."
+    )
 
     # Bits 7-5: ACK, RNR NAK or NAK; bits 4-0: credits, timer code or NAK code. Credits are always
     # 31, none: as Soft-RoCE sends it, and as an SRQ must.
@@ -245,12 +263,19 @@ class AETH(Header):
 class AtomicAckETH(Header):
     """Atomic ACK Extended Transport Header: the value before the atomic."""
 
+    ABOUT = "Atomic ACK Extended Transport Header, in the answer to an atomic: the value before it."
+
     original: B64
 
 
 @header
 class ImmDt(Header):
     """Immediate Extended Transport Header: 4 bytes of immediate data."""
+
+    ABOUT = (
+        "Immediate Extended Transport Header, in the last packet of a SEND or WRITE with "
+        "immediate: 4 bytes that go into the completion of the receive."
+    )
 
     # As the program gave it: ibv_send_wr has it in network order already.
     imm_data: B32

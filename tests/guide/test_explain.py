@@ -262,3 +262,25 @@ def test_a_verb_that_is_not_emulated_has_its_reason_in_place_of_an_article() -> 
 )  # fmt: skip
 def test_words_of_a_lecture_have_an_article(words: str, title: str) -> None:
     assert explain(words, WORDS).title == title
+
+
+@pytest.mark.parametrize(
+    ("word", "start"),
+    [
+        ("HCA", "The RDMA device"), ("RDMA", "Remote direct memory access"),
+        ("window", "A part of a region"), ("port", "The end of an HCA"),
+        ("RTS", "ready to send"), ("RTR", "ready to receive"), ("INIT", "initialized"),
+        ("RETH", "RDMA Extended Transport Header, in"),
+        ("AETH", "ACK Extended Transport Header, in"),
+        ("DETH", "Datagram Extended Transport Header, in"),
+        ("ImmDt", "Immediate Extended Transport Header, in"),
+        ("AtomicETH", "Atomic Extended Transport Header, in"),
+    ],
+)  # fmt: skip
+def test_a_word_of_the_first_hour_is_meant_as_a_newcomer_means_it(word: str, start: str) -> None:
+    assert explain(word, WORDS).lines(80)[1].strip().startswith(start)
+
+
+def test_no_call_leads_to_a_state_that_only_the_device_enters() -> None:
+    assert "the program, by modify_qp; the device, without a call" in article_text("ERR")
+    assert "the program" not in article_text("SQE")

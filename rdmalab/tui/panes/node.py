@@ -184,7 +184,8 @@ class NodePane(Card, can_focus=True):
         note = (
             next((each.note for each in row.states if each.current), "") if row is not None else ""
         )
-        found = [(card.STATES, line), *((card.BLANK - 1, part) for part in dim(note).wrap(width))]
+        clauses = (part for each in note.split("; ") for part in dim(each).wrap(width))
+        found = [(card.STATES, line), *((card.BLANK - 1, part) for part in clauses)]
         devices, events = (view.view_of(f"show {what}").rows for what in ("device", "events"))
         closed = (row.state for row in devices if isinstance(row, DeviceRow)
                   if row.node == self.node and row.state != "open")  # fmt: skip
