@@ -132,7 +132,7 @@ STATES: dict[QPState, StateRow] = {
     _S.RTS:   StateRow(       _RECV, _SEND,          _no,      _no,      _HEARS, _STARTS,
         "ready to send: fully operational"),
     _S.SQD:   StateRow(       _RECV, _SEND,          _no,      _no,      _HEARS, _no,
-        "send queue drained: starts no send; finishes started ones; continues to receive"),
+        "send queue drained: starts no send; finishes started ones, goes on to receive"),
     _S.SQE:   StateRow(       _RECV, _SEND,          _FLUSH_S, _no,      _HEARS, _no,
         "send queue error: a send failed on an unreliable QP; flushes sends, goes on to receive"),
     _S.ERR:   StateRow(       _RECV, _SEND,          _FLUSH_S, _FLUSH_R, _no,    _no,

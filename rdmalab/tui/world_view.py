@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
@@ -57,6 +58,7 @@ class WorldView:
         self._choice: tuple[Thing, Session, int] | None = None
         self._held: tuple[Thing, Session] | None = None
         self._wire = WireRows(REACH)
+        self._whole_wire = WireRows(REACH)
 
     @property
     def session(self) -> Session:
@@ -120,8 +122,16 @@ class WorldView:
         return bool(open_letters(walk))
 
     def wire(self, last: int) -> list[PacketRow | MarkerRow]:
-        """The newest `last` packets and timers that happened, oldest first."""
-        return self._once(("wire", last), lambda: self._wire.newest(self.session, last), reach=0)
+        """The newest `last` packets and timers that happened, oldest first; 0: all in memory."""
+        rows = self._wire if last else self._whole_wire
+        return self._once(
+            ("wire", last), lambda: rows.newest(self.session, last or sys.maxsize), reach=0
+        )
+
+    @property
+    def has_all_packets(self) -> bool:
+        """Whether `wire(0)` begins with the first packet of the session."""
+        return self._whole_wire.begins_with_first
 
     def _once(self, key: object, evaluate: Callable[[], T], *, reach: int = REACH) -> T:
         """Evaluated once a state, and with recent records only, to avoid replays of the past.
@@ -247,6 +257,12 @@ class WireRows:
         self._read = 0  # records up to this one are read
         self._cuts = 0
         self._asked = 0
+        self._first = 0  # record from which on they are known
+
+    @property
+    def begins_with_first(self) -> bool:
+        """Whether nothing is left out that was asked for last."""
+        return self._first == 0
 
     def newest(self, session: Session, last: int) -> list[PacketRow | MarkerRow]:
         """The newest `last` packets and timers that happened, the newest last."""
@@ -254,12 +270,12 @@ class WireRows:
         records = len(trace.records)
         self._discard(session, last)
         if self._read < trace.first:  # the session has jumped: what lies between is not known
-            self._rows, self._read = [], self._begin(session)
+            self._restart(self._begin(session))
         begin = self._reopened(session)
         known = [row for row in self._rows if row.number < begin]
         found = ladder.rows(session.world, session.names, last=last, since=begin)
-        self._rows, self._read = [*known, *found][-last:], records
-        return list(self._rows)
+        self._rows, self._read = [*known, *found][-self._asked :], records
+        return self._rows[-last:]
 
     def _discard(self, session: Session, last: int) -> None:
         """Discard rows of another session, and those after a moment to which the session went back.
@@ -269,13 +285,17 @@ class WireRows:
         trace = session.world.trace
         if session is not self._session or last > self._asked:
             self._session, self._asked, self._cuts = session, last, len(trace.cuts)
-            self._rows, self._read = [], self._begin(session)
+            self._restart(self._begin(session))
         cuts, self._cuts = trace.cuts[self._cuts :], len(trace.cuts)
         if cuts:
             self._rows = [row for row in self._rows if row.number < min(cuts)]
             self._read = min(self._read, *cuts)
             if len(self._rows) < last:
-                self._rows, self._read = [], min(self._read, self._begin(session))
+                self._restart(min(self._read, self._begin(session)))
+
+    def _restart(self, at: int) -> None:
+        """Nothing is known yet; rows are read from this record on."""
+        self._rows, self._read, self._first = [], at, at
 
     def _begin(self, session: Session) -> int:
         """The record from which rows are read first: the oldest in memory, or within the reach."""

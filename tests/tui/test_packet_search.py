@@ -1,6 +1,6 @@
 """Find and filter: what is typed, what it means, what is said about it."""
 
-from rdmalab.tui.panes.wire import PacketSearch
+from rdmalab.tui.finding import PacketSearch
 from rdmalab.views.ladder import PacketRow
 from tests.export.ladder_stories import played, rows_of
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from rdmalab.command import NotUnderstood
 from rdmalab.export.ladder_columns import LadderRow, Room
 from rdmalab.export.ladder_text import TextLadder, fitted
 from rdmalab.spec.records import Kind
 from rdmalab.tui.content import click, linked
 from rdmalab.tui.filters import ascii_wanted
+from rdmalab.tui.finding import PacketSearch
 from rdmalab.tui.pane import read_all
 from rdmalab.tui.scrolled import Scrolled
 from rdmalab.views import fmt
 from rdmalab.views.ladder import MarkerRow, PacketRow
-from rdmalab.views.packet_filter import Wanted, packet_filter
 from rdmalab.views.planned import PlannedRow, planned_rows
 
 if TYPE_CHECKING:
@@ -30,92 +28,9 @@ if TYPE_CHECKING:
     from rdmalab.export.ladder_canvas import Piece
     from rdmalab.tui.world_view import WorldView
 
-_LAST = 200  # rows of the past that can be scrolled
+_LAST = 200  # rows of the past that are laid out for who looks back; further back: all
 _HEADED = 9  # rows of the pane from which the columns have a heading
 _TURN = 3  # rows that a turn of the wheel scrolls
-_CAPITALS = re.compile("[A-Z_]+")
-_KEYS = {"find": "n next  N previous  Esc ends", "filter": "f change  Esc all"}
-
-
-class PacketSearch:
-    """use: `find` marks packets, `filter` leaves out all others. text: what was typed last.
-
-    asks: it is typed now. mistake: why the text is not understood, empty if it is.
-    """
-
-    def __init__(self) -> None:
-        self.use = "find"
-        self.text = ""
-        self.asks = False
-        self.mistake = ""
-        self._wanted: Wanted | None = None
-
-    @property
-    def is_on(self) -> bool:
-        """Whether there is anything to find, or to filter by."""
-        return bool(self.text) and not self.mistake
-
-    @property
-    def shown(self) -> tuple[str, str]:
-        """Key of the selection of rows: the use and the text of the search; empty if it is off."""
-        return (self.use, self.text) if self.is_on else ("", "")
-
-    def ask(self, use: str) -> None:
-        """Begin to type; the last text is there again."""
-        self.use, self.asks = use, True
-
-    def take(self, key: str, character: str | None) -> bool:
-        """Handle a key while the text is typed; False for a key that is none of it."""
-        if key == "enter":
-            self.asks = False
-        elif key == "escape":
-            self.end()
-        elif key in ("backspace", "ctrl+h"):
-            self._set(self.text[:-1])
-        elif key == "ctrl+u":
-            self._set("")
-        elif character is not None and character.isprintable():
-            self._set(self.text + character)
-        else:
-            return False
-        return True
-
-    def _set(self, text: str) -> None:
-        self.text, self.mistake, self._wanted = text, "", None
-        try:
-            self._wanted = packet_filter(text.strip())
-        except NotUnderstood as wrong:
-            self.mistake = f"{wrong.message}: {wrong.hint}" if wrong.hint else wrong.message
-
-    def end(self) -> bool:
-        """End find and filter; False if there was none."""
-        was = self.asks or bool(self.text)
-        self.asks = False
-        self._set("")
-        return was
-
-    def finds(self, row: LadderRow, drawn: str = "") -> bool:
-        """Whether a row is meant. drawn: its text as it is seen. Fields mean packets only."""
-        if not self.is_on:
-            return False
-        if self._wanted is not None:
-            return isinstance(row, PacketRow) and self._wanted(row)
-        name = row.label if isinstance(row, PacketRow) else ""  # drawn in short where room is short
-        text, whole = self.text.strip(), f"{drawn or row.text} {name}"
-        if _CAPITALS.fullmatch(text):  # ACK is an opcode, ack_req a field
-            return text in whole
-        return text.lower() in whole.lower()
-
-    def lets_pass(self, row: LadderRow, drawn: str = "") -> bool:
-        """Whether a filter shows a row."""
-        return self.use != "filter" or not self.is_on or self.finds(row, drawn)
-
-    def found_text(self, found: int) -> str:
-        """`find: psn >= 3▏ 2 found`."""
-        cursor = "▏" if self.asks else ""
-        text = self.mistake or f"{found} found"
-        keys = "Enter keeps  Esc ends" if self.asks else _KEYS[self.use]
-        return f"{self.use}: {self.text}{cursor}  {text}  {keys}"
 
 
 def _key(key: str, action: str, label: str, text: str, *, show: bool = False) -> Binding:
@@ -143,7 +58,7 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
         _key("down,j", "move(1)", "Down", "The packet after"),
         _key("pageup", "move(-8)", "Page up", "Eight packets back"),
         _key("pagedown", "move(8)", "Page down", "Eight packets on"),
-        _key("home", f"move(-{_LAST})", "Oldest", "The oldest packet"),
+        _key("home", "oldest", "Oldest", "The first packet, or the oldest one that is in memory"),
         _key("end", "newest", "Newest", "Follow the newest packet again"),
         _key("escape", "close", "Close", "End find or filter, then the mark, then leave"),
     ]
@@ -160,6 +75,8 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
         self._marked_text = ""  # on another branch of time the record may be another packet
         self._marked_at = -1
         self._reads_back = False
+        self._reads_all = False
+        self._found: tuple[object, str, list[PacketRow | MarkerRow]] = (None, "", [])
         self._hint = ""
         self._seen: object = None
         self._owner = view.session
@@ -182,12 +99,14 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
     @property
     def twin(self) -> str:
         """The command that prints the same rows."""
-        return f"show wire last={self._last}"
+        return f"show wire last={self._last or max(20, len(self.rows))}"
 
     @property
     def _last(self) -> int:
-        """Packets and timers that are read: more of them for who looks for one."""
-        reads_back = self.marked is not None or self._reads_back or self.search.is_on
+        """Packets and timers that are read: more of them for who looks for one; 0 for all."""
+        if self.search.is_on or self._reads_all:
+            return 0
+        reads_back = self.marked is not None or self._reads_back
         return _LAST if reads_back or self.follows else max(20, self.size.height)
 
     # ---- reading --------------------------------------------------------------------------------
@@ -195,17 +114,17 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
         """Read the rows, and lay them out again if they differ."""
         world = self.view.session.world
         if self.marked is not None and not self.has_focus and world.event != self._marked_at:
-            self.marked = None  # the newest packet is what the last command has sent
+            self._unmark()  # the newest packet is what the last command has sent
         if self._owner is not self.view.session:  # nothing of another world is kept
-            self._owner, self.follows, self.marked = self.view.session, "", None
+            self._owner, self.follows = self.view.session, ""
+            self._unmark()
             self.search.end()
         rows: list[LadderRow] = [*self.view.wire(self._last), *self.view.ask(planned_rows)]
         now, is_asked = (world.event, world.now_ns), self.view.is_asked
         if is_asked:
             rows = [_unanswered(row) for row in rows if not isinstance(row, PlannedRow)]
-        key = [(row.text, getattr(row, "end_event", 0)) for row in rows]
         size = self.scrollable_content_region.size
-        state = (key, is_asked, now, size, self.to_scale, self.follows, self.search.shown)
+        state = (rows, is_asked, now, size, self.to_scale, self.follows, self.search.shown)
         if state != self._seen and size.width:
             self._seen = state
             self._hint = "" if rows else self.view.view_of(self.twin).hint
@@ -240,14 +159,29 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
         return found
 
     def _seen_text(self, row: LadderRow) -> str:
-        """The text of a row as it is seen."""
+        """The text of a row as it is seen; of one that is far back only what it says itself."""
+        if isinstance(row, PacketRow | MarkerRow) and row.number < self._drawn_from:
+            return _own_text(row)
         lines = (self.ladder.line(number) for number in self.ladder.rows_of(row))
         return " ".join(text for line in lines for text, _ in line)
 
     @property
     def _hits(self) -> list[PacketRow | MarkerRow]:
         """The items that are found."""
-        return [row for row in self._items if self.search.finds(row, self._seen_text(row))]
+        ladder, text, found = self._found
+        if ladder is not self.ladder or text != self.search.text:
+            found = [row for row in self._items if self.search.finds(row, self._seen_text(row))]
+            self._found = (self.ladder, self.search.text, found)
+        return found
+
+    @property
+    def _drawn_from(self) -> int:
+        """The record from which on rows are found by all that is drawn of them.
+
+        To draw all of 2,000 rows takes a second.
+        """
+        near = self.ladder.placed[-_LAST:][:1]
+        return getattr(near[0].item, "number", 0) if near else 0
 
     def _redraw(self) -> None:
         self.redraw()
@@ -304,6 +238,7 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
         """Mark an item; a packet is also what the packet pane shows."""
         self.marked, self._marked_text = row.number, row.text
         self._marked_at = self.view.session.world.event
+        self._reads_all = self._reads_all or self.search.is_on  # a mark outlives its search
         if isinstance(row, PacketRow):
             self.view.packet = row.number
         read_all(self.screen)
@@ -313,14 +248,34 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
         """Mark an item before or after the marked one; after the last one, follow the newest."""
         items, chosen = self._items, self._chosen
         at = items.index(chosen) if chosen is not None else len(items)
+        if at + step < 0 and self._read_all():
+            self.action_move(step)
+            return
         if chosen is not None and step > 0 and at == len(items) - 1:
             self.action_newest()
         elif items:
             self._mark(items[max(0, min(len(items) - 1, at + step))])
 
+    def _unmark(self) -> None:
+        self.marked, self._reads_all = None, False
+
+    def _read_all(self) -> bool:
+        """Read all packets that are in memory; False if they are read."""
+        was, self._reads_all = self._reads_all, True
+        if not was:
+            self.read_if_seen()
+        return not was
+
+    def action_oldest(self) -> None:
+        """Mark the first packet."""
+        self._read_all()
+        if self._items:
+            self._mark(self._items[0])
+
     def action_newest(self) -> None:
         """Take the mark away, and show the newest packet."""
-        self.marked, self._reads_back, self._seen = None, False, None
+        self._unmark()
+        self._reads_back, self._seen = False, None
         self.read_if_seen()
 
     def action_open(self) -> None:
@@ -425,9 +380,10 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
             self.action_newest()
             return
         if not self._reads_back:
-            self._reads_back = True
-            self.marked = None
+            self._reads_back, self.marked = True, None
             self.read_if_seen()  # more rows, above those that were seen
+        if self._newest_top < below:
+            self._read_all()
         self.go_to(self._newest_top - below)
         self.redraw()
 
@@ -452,7 +408,8 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
         """Matches of the search, the only queue pair that is shown, and rows below; None: none."""
         parts = [f"only {self.follows}, q: all"] if self.follows else []
         if self.search.is_on or self.search.asks:
-            parts.insert(0, self.search.found_text(len(self._hits)))
+            read = 0 if self.view.has_all_packets else len(self._items)
+            parts.insert(0, self.search.found_text(len(self._hits), read))
         if below := self.below:
             parts.append(f"▼ {fmt.count(below, 'row')} below  End")
         text = f" {'  '.join(parts)}".ljust(self.scrollable_content_region.width)
@@ -468,6 +425,14 @@ def _content(pieces: list[Piece]) -> Content:
     styles = (f"{'bold ' * ink.bold}${ink.tone} {click(*ink.click) if ink.click else ''}"
               for _, ink in pieces)  # fmt: skip
     return Content.assemble(*zip((text for text, _ in pieces), styles, strict=True))
+
+
+def _own_text(row: PacketRow | MarkerRow) -> str:
+    """The row in one line, as `show wire` prints it."""
+    if isinstance(row, MarkerRow):
+        return f"{row.text} ev {row.event}"
+    ends = f"→{row.end_event}" if row.end_event is not None else ""
+    return f"{row.text} {row.fate_text} {row.remark} {row.qp} {row.dest_qp} ev {row.event}{ends}"
 
 
 def _unanswered(row: LadderRow) -> LadderRow:

@@ -9,6 +9,8 @@ from textual.selection import Selection
 
 from rdmalab.lab import Lab
 from rdmalab.tui.panes.wire import WirePane
+from rdmalab.tui.world_view import WireRows
+from rdmalab.views import ladder
 from rdmalab.views.ladder import PacketRow
 from tests.export.ladder_stories import played
 from tests.labs import well
@@ -320,7 +322,7 @@ async def test_a_mark_says_how_much_is_below_it() -> None:
         assert "rows below" not in bench.text
 
 
-async def test_a_long_run_is_read_only_as_far_as_it_can_be_scrolled() -> None:
+async def test_a_long_run_is_read_only_as_far_as_one_looks_back() -> None:
     lab = Lab()
     for line in ("use rc_pair", "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8]"):
         well(lab, line)
@@ -329,9 +331,58 @@ async def test_a_long_run_is_read_only_as_far_as_it_can_be_scrolled() -> None:
         pane = pane_of(bench)
         assert len(pane.rows) <= 22
         pane.focus()
-        await bench.press("home")
+        await bench.press("up", "up")
         assert 100 < len(pane.rows) <= 202
         assert "sent again" in pane.shown.plain  # how often is not known
+        await bench.press("home")
+        assert "SEND_ONLY psn=0" in marked(bench)[0]
+        assert pane._items[0].event < 30
+        await bench.press("end")
+        assert len(pane.rows) <= 22
+
+
+def many_writes() -> Lab:
+    """2,048 packets of WRITEs and 32 ACKs."""
+    lab = Lab()
+    for line in (
+        "use rc_pair",
+        *(f"reg_mr {n}.big pd={n}.pd0 length=1MiB access=15" for n in "AB"),
+        "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.big remote=B.big[0] flags=SIGNALED",
+        "run",
+    ):
+        well(lab, line)
+    return lab
+
+
+async def test_find_and_filter_know_each_packet_of_the_session() -> None:
+    lab = many_writes()
+    rows = ladder.rows(lab.session.world, lab.session.names, last=None)
+    acks = [row.number for row in rows if isinstance(row, PacketRow) and row.label == "ACK"]
+    async with alone(wire, (78, 12), lab) as bench:
+        pane_of(bench).focus()
+        await bench.press("slash", *"psn=64")
+        assert "found  Enter" in bench.text
+        await bench.press("enter")
+        assert "psn=64 " in marked(bench)[0]
+        await bench.press("escape")  # the find ends, what it has marked stays
+        assert "psn=64 " in marked(bench)[0]
+        await bench.press("up")
+        assert "psn=64 " not in marked(bench)[0]
+        await bench.press("end", "f", *"ACK", "enter")
+        assert f"{len(acks)} found" in bench.text
+        assert acks == packets(bench)
+        await bench.press("escape", "escape", "home", "pageup")
+        assert "psn=0 " in marked(bench)[0]
+
+
+async def test_a_find_that_has_not_read_the_whole_past_says_how_far_it_looked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(WireRows, "begins_with_first", False)
+    async with alone(wire, (78, 12), played("send-and-ack")) as bench:
+        pane_of(bench).focus()
+        await bench.press("slash", *"psn=64")
+        assert "0 found in the last 2 rows" in bench.text
 
 
 @pytest.mark.parametrize(("size", "rows"), [((78, 8), 1), ((72, 14), 0)])
