@@ -173,14 +173,15 @@ def receives(
     """A receive queue, own or shared, and its receives; of a shared one, who took which."""
     if isinstance(queue, QpRow):
         label, slots = ("RQ", "receive", "max_recv_wr"), (queue.rq.used, queue.rq.capacity)
-        done, many = "used", (queue.rq.acked, queue.rq.on_wire, queue.rq.waiting)
-        parts = []
+        rq, done, parts = queue.rq, "used", []
+        many = (rq.failed, rq.acked - rq.failed, rq.on_wire, rq.waiting)
     else:
         label, slots = ("SRQ", own(queue.name), "srq"), (queue.used, queue.capacity)
-        done, many = "taken", (queue.used - queue.count, 0, queue.count)
+        done, many = "taken", (0, queue.used - queue.count, 0, queue.count)
         parts = [dim(f"limit {queue.limit} armed")] if queue.armed else []
         parts += [piece("error state", Meaning.FAILED)] if queue.error else []
-    words = {Meaning.OK: done, Meaning.UNDER_WAY: "in use", Meaning.PLANNED: "ready"}
+    words = {Meaning.FAILED: _LEFT[Meaning.FAILED], Meaning.OK: done, Meaning.UNDER_WAY: "in use"}
+    words[Meaning.PLANNED] = "ready"
     kinds = [meaning for meaning, count in zip(words, many, strict=True) for _ in range(count)]
     parts += [*counted(kinds, words), *_needed(need)]
     ranked: Ranked = [(TROUBLE if need else QUEUE if kinds else IDLE,

@@ -42,6 +42,11 @@ MOMENTS: dict[str, tuple[str, ...]] = {
         *["use rc_pair"] * 39, "modify_qp A.qp16 state=ERR",
         *(line.replace("qp0", "qp17").replace("A.mr0", "A.mr17") for line in BAD_RKEY),
     ),
+    "flushed": ("post_recv B.qp0 wr_id=7 sg=B.mr0[0:8]", "modify_qp B.qp0 state=ERR"),
+    "init": (
+        "create_qp A.qp9 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 max_send_wr=4",
+        "modify_qp A.qp9 state=INIT pkey_index=0 port_num=1 qp_access_flags=LOCAL_WRITE",
+    ),
     "destroyed": (*BAD_RKEY, "destroy_qp A.qp0"),
 }  # fmt: skip
 LESSONS = {"srq": "srq/example", "ud": "ud/example", "xrc": "xrc/sends"}

@@ -54,6 +54,8 @@ ud | A | all | SQE; ✓ 1 sent; ✓ wr500 SEND SUCCESS; hello
 ud | A | large | ah0  to B; Q_Key 0x11111111
 ud | B | all | ✓ 1 used; ✓ wr600
 xrc | B | all | QP_LAST_WQE_REACHED; get_async_event; ✓ 3 taken; ✗ wr3 REM_INV_REQ_ERR
+flushed | B | all | ✗ 1 failed  ✓ 1 used
+init | A | 200x60 | initialized: packets are dropped
 destroyed | A | all | no queue pair: type use rc_pair; ✗ wr8 WR_FLUSH_ERR qp0
 destroyed | A | all | ✗ wr7 REM_ACCESS_ERR qp0
 """
