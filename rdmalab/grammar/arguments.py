@@ -17,6 +17,7 @@ from rdmalab.command import (
     ListKind,
     MomentKind,
     NotUnderstood,
+    Noun,
     Parameter,
     RecordKind,
     Span,
@@ -173,13 +174,33 @@ def meaning(values: list[Value], kind: ArgumentKind, default_node: str | None) -
             return None
         return [] if alone == "[]" else [_one(v, kind.item, default_node) for v in values]
     if more:
-        raise NotUnderstood("only one value is wanted here", more[0].place, "leave it out")
+        is_flags = isinstance(kind, EnumKind) and kind.is_flags
+        words = [each.text for each in values if isinstance(each, Atom)]
+        hint = f"write {'|'.join(words)}" if is_flags else "leave it out"
+        raise NotUnderstood("only one value is wanted here", more[0].place, hint)
     return _one(first, kind, default_node)
+
+
+def _both_forms(kind: RecordKind, noun: Noun) -> str:
+    """`write A.mr0[0:64] or {addr=… length=… lkey=…}`."""
+    fields = " ".join(f"{each.name}=…" for each in kind.fields)
+    part = "[0:64]" if noun is Noun.MR else ""
+    return f"write A.{noun}0{part} or {{{fields}}}"
 
 
 def _one(value: Value, kind: ArgumentKind, default_node: str | None) -> object:
     if isinstance(value, Atom):
-        return scalar(value, kind, default_node)
+        try:
+            return scalar(value, kind, default_node)
+        except NotUnderstood as wrong:
+            if (
+                not isinstance(kind, RecordKind)
+                or kind.short is None
+                or not value.text[0].isdecimal()
+            ):
+                raise
+            hint = _both_forms(kind, kind.short.noun)
+            raise NotUnderstood(wrong.message, wrong.place, hint) from None
     if not isinstance(kind, RecordKind):
         raise NotUnderstood("no braces are wanted here", value.place, example(kind))
     gathering = Gathering(keys_of_record(kind), default_node)

@@ -271,10 +271,10 @@ def _moments(here: CompletionContext, _kind: kinds.MomentKind, _slot: Slot) -> I
 
 
 def _texts(
-    here: CompletionContext, _kind: kinds.TextKind | kinds.ProseKind, _slot: Slot
+    here: CompletionContext, _kind: kinds.TextKind | kinds.ProseKind, slot: Slot
 ) -> Iterator[Choice]:
     command = _command(here)
-    if command == "load":
+    if command == "load" and slot.dotted == "file":
         yield from (Choice(name, title) for name, title in lesson_names())
         typed = here.expected.partial  # a folder of files hides no lesson
         files = (each for each in scenario_files() if typed or "/" not in each[0])

@@ -191,3 +191,17 @@ def test_a_record_with_a_short_form_may_be_written_flat() -> None:
     kind = keys.by_key["sg"].kind
     assert flat_record(kind, lists=True) is kind
     assert flat_record(REAL.by_key["sg"].kind, lists=True) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("flags=SIGNALED,INLINE", "write SIGNALED|INLINE"),
+        ("sg=0x1000:64:0x999", "write A.mr0[0:64] or {addr=… length=… lkey=…}"),
+        ("wr_id=1,2", "leave it out"),
+    ],
+)
+def test_a_hint_has_the_form_that_is_taken(typed: str, hint: str) -> None:
+    with pytest.raises(NotUnderstood) as wrong:
+        parse(f"post_send A.qp0 opcode=SEND {typed}", VOCABULARY, "A")
+    assert wrong.value.hint == hint

@@ -323,3 +323,10 @@ def test_a_queue_pair_that_refuses_all_work_gets_no_keys(verb: str) -> None:
     assert choices(lab.session, line, len(line))[0] == []
     line += "wr_id=1 opcode="
     assert choices(lab.session, line, len(line))[0] == []
+
+
+def test_an_id_of_a_student_is_nothing_to_complete() -> None:
+    lab = lab_of()
+    for line in ("load labs/by-hand student=", "load labs/by-hand student=a"):
+        assert choices(lab.session, line, len(line))[0] == []
+    assert choices(lab.session, "load ", 5)[0]
