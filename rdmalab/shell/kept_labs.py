@@ -67,7 +67,7 @@ async def tour(evaluation: "Evaluation", request: Tour) -> None:
 
 
 async def return_to_lab(evaluation: "Evaluation", request: ReturnToLab) -> None:
-    """Open the newest lab that is kept, or that of a name and a student."""
+    """Open the newest lab that is kept and not finished, or that of a name and a student."""
     if evaluation.exercise is not None and not request.name:
         evaluation.report_error("a lab is open: task lists its tasks")
         return
@@ -77,6 +77,8 @@ async def return_to_lab(evaluation: "Evaluation", request: ReturnToLab) -> None:
         if request.name in ("", each.name, each.name.rpartition("/")[2])
         and request.student in ("", each.student)
     ]  # fmt: skip
+    if not request.name:  # what is finished, such as the tour, is not what one goes on with
+        same.sort(key=lambda each: not each.is_open)
     recorded = evaluation.log.path("")  # of a session that is restored
     if not same and not recorded:
         known = "; ".join(each.title for each in labs)

@@ -304,6 +304,17 @@ def test_a_lesson_in_between_keeps_the_lab_and_says_one_line(state: Path) -> Non
         assert exercise(prompt).lines == [POLL]
 
 
+def test_lab_goes_on_in_a_lab_that_is_not_finished(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = person(state, "load labs/sq-full student=s1", "answer see ENOMEM", POLL)
+    before.conversation.log.begin_empty(HEAD)
+    older = kept_labs.kept()
+    tour = kept_labs.KeptLab(state, "", TOUR, "", "9 of 9 points", is_open=False)
+    monkeypatch.setattr(kept_labs, "kept", lambda: [tour, *older])
+    assert exercise(person(state, "lab")).lines == [POLL]
+
+
 def test_labs_are_kept_apart_by_name_and_student(state: Path) -> None:
     for name, student in (("sq-full", "s1"), ("sq-full", "s2"), ("drain", "s1")):
         person(
