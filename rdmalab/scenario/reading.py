@@ -72,6 +72,12 @@ def open_letters(runner: "Runner") -> str:
     return "" if step is None else "".join(letter for letter, _ in choices(step))
 
 
+def letters_before(runner: "Runner") -> set[str]:
+    """The letters that answered the questions before this place."""
+    before = runner.scenario.steps[: runner.position]
+    return {letter for step in before for letter, _ in choices(step)}
+
+
 def right_ahead(runner: "Runner") -> str:
     """The right letter of the open question; empty if the scenario names none."""
     ahead = runner.scenario.steps[runner.position :]

@@ -305,7 +305,8 @@ def whole_essay(evaluation: "Evaluation", line: str) -> str:
 def short_answer(evaluation: "Evaluation", line: str) -> str:
     """The command of a word that answers the open question; any other line as it is.
 
-    A letter or number of an answer that is offered, or the name of a cause where a text is asked.
+    A letter or number of an answer that is offered, or the name of a cause where a text is asked. A
+    letter that answers another question is no short command either: the lesson must not run on.
     An essay: see `whole_essay`.
     """
     line = whole_essay(evaluation, line)
@@ -319,10 +320,15 @@ def short_answer(evaluation: "Evaluation", line: str) -> str:
         from rdmalab.classroom.lab_session import letters
 
         offered, name = ("", "") if task is None else (letters(task), f"{task.id} ")
+        others = {
+            letter for each in evaluation.exercise.lab.document.tasks for letter in letters(each)
+        }
     elif evaluation.lesson is not None:
-        from rdmalab.scenario.reading import open_letters
+        from rdmalab.scenario.reading import letters_before, open_letters
 
         offered, name = open_letters(evaluation.lesson.runner), ""
+        others = letters_before(evaluation.lesson.runner)
     else:
         return line
-    return f"answer {name}{word}" if word in offered or word in _DIGITS[: len(offered)] else line
+    is_answer = word in offered or word in _DIGITS[: len(offered)]
+    return f"answer {name}{word}" if is_answer or word in others else line

@@ -289,3 +289,12 @@ def test_submit_replaces_no_work_of_another_student(talk: Prompt) -> None:
     typed(talk, "submit mine.yaml")
     typed(talk, "load x.lab.yaml work=mine.yaml student=s2")
     assert "mine.yaml: hand in this file" in typed(talk, "submit mine.yaml")
+
+
+def test_a_letter_that_comes_late_is_no_command(talk: Prompt) -> None:
+    typed(talk, f"post_send A.qp0 opcode=SEND sg=A.mr0[0:{size(talk)}]")
+    typed(talk, "b")
+    here = talk.lab.session.world.event
+    for letter in "ab":
+        assert "no question is open" in typed(talk, letter), letter
+    assert talk.lab.session.world.event == here

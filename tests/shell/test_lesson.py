@@ -235,3 +235,13 @@ def test_a_wrong_answer_stands_before_the_right_one() -> None:
     at = told.index("✗ c) is not the answer.")
     assert told[at + 1].startswith("✓ b) The RNR timer")
     assert "is not the answer" not in "\n".join(walked("next", "b").ask("task"))
+
+
+def test_an_answer_that_is_given_twice_runs_no_time() -> None:
+    talk = Prompt("load loss/lost-packet", width=100)
+    while "no question is open" in "".join(talk.ask("answer c")):
+        talk.ask("next")
+    here = talk.lab.session.history.here
+    for letter in "abc":
+        assert "no question is open" in "".join(talk.ask(letter))
+    assert talk.lab.session.history.here == here
