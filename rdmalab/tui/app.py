@@ -280,7 +280,8 @@ class Rdmalab(App[int]):
         """Whether it is text, and not a key of the pane; no command begins with a digit."""
         if isinstance(event, events.Paste):
             return True
-        begins = event.is_printable and event.key != "space" and not event.key.isdigit()
+        own = "" if self._pane is None else self._pane.COMMANDS  # also where they do nothing now
+        begins = event.is_printable and event.key not in ("space", *own, *"0123456789")
         return begins and event.key not in self.screen.active_bindings
 
     @property

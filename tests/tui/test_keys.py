@@ -221,3 +221,12 @@ async def test_a_line_whose_keys_come_at_once_leaves_no_menu(last: Keys) -> None
         await it.settled()
         await asyncio.sleep(0.3)  # the menu opens later than the keys are handled
         assert not it.app.prompt.live.menu_is_open, it.text
+
+
+async def test_a_key_of_why_that_has_nothing_to_do_is_not_typed() -> None:
+    async with stand((120, 40)) as it:
+        await it.pane("why")
+        await it.sees("WELL")
+        await it.press("e")
+        await it.pilot.pause(0.5)
+        assert (it.focused == "prompt", it.app.prompt.text) == (False, "")
