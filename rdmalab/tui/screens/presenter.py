@@ -28,6 +28,7 @@ _KEYS = (
     ("pagedown,space,right,n,f8", "next_note", "PgDn", "next", "the answer or the next note"),
     ("pageup,left,b,f7", "previous_note", "PgUp", "back", "the note before"),
     ("escape,q", "dismiss", "Esc", "leave", "the lecture; the prompt is there again"),
+    ("t", "scale", "t", "to scale", "the wire to the scale of time; again: waits compressed"),
     ("f1,question_mark,h", "lecture_help", "F1", "keys", "this page"),
 )
 _FOOTER = "   ".join(
@@ -67,6 +68,8 @@ class Presenter(Screen[None]):
         for place, names in _PLACES.items():
             with Container(id=place):
                 for name in names:
+                    if name == NOTES and not self._has_notes:
+                        continue  # the wire has their rows
                     pane = made(name, view)
                     pane.can_focus = False
                     yield pane.add_class("-lecture")
@@ -99,6 +102,15 @@ class Presenter(Screen[None]):
     def _say(self, line: str) -> None:
         if line:
             self.app.say(line)
+
+    async def action_scale(self) -> None:
+        """Rows of the wire to the scale of time, or waits compressed."""
+        await self.query_one(f"#{WIRE}").run_action("scale")
+
+    @property
+    def _has_notes(self) -> bool:
+        model = self.app.main.model
+        return model.walk is not None or model.exercise is not None
 
     def action_lecture_help(self) -> None:
         """Say what the keys do."""

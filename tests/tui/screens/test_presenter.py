@@ -2,6 +2,7 @@
 
 import pytest
 
+from rdmalab.tui.panes.wire import WirePane
 from rdmalab.tui.screens.presenter import Presenter
 from tests.tui.stand import Stand, stand
 
@@ -152,3 +153,20 @@ async def test_what_is_typed_in_the_help_of_a_lecture_is_not_kept_for_the_prompt
         await it.press("e", "x", "escape", "escape")
         await it.until(lambda: it.app.screen is it.app.main)
         assert it.app.prompt.text == ""
+
+
+async def test_without_a_lesson_the_wire_has_the_whole_height() -> None:
+    async with stand() as it:
+        await present(it)
+        assert not it.app.screen.query("#notes")
+        await it.until(lambda: it.app.screen.query_one("#wire").size.height > 16)
+
+
+async def test_t_draws_the_wire_to_scale() -> None:
+    async with stand(path=LESSON) as it:
+        await present(it)
+        wire = it.app.screen.query_one(WirePane)
+        await it.press("t")
+        assert wire.to_scale
+        await it.press("t")
+        assert (wire.to_scale, it.app.prompt.text) == (False, "")
