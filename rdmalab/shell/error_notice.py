@@ -56,6 +56,9 @@ class ErrorNotice:
         for subject in found:
             chain = plain_chain(session, log, subject)[:_MOMENTS]
             looks = best_looks(log, {subject: chain})[:1]
+            if not session.history.live and _only_waits(looks):
+                self.reported.remove(subject)  # what will come of it is known in the past
+                continue
             if is_ordered(session, log, subject) and not any(each.report.causes for each in looks):
                 self.harmless.append(subject)
                 continue
@@ -72,6 +75,11 @@ class ErrorNotice:
         return [Row(RowPart.STANDING, text, sign, event) for text, event in drains]
 
 
+def _only_waits(looks: list[Examination]) -> bool:
+    """Whether the subject has not ended at that moment."""
+    return all(each.report.outcome.kind is Status.PENDING for each in looks)
+
+
 def _rows(
     log: Log, examination: Examination, first: int, width: int, *, is_only: bool
 ) -> Iterator[Row]:
@@ -86,10 +94,12 @@ def _rows(
         meaning = Meaning.WAITING
     text = text or named(examination.report.name, outcome.sentence)
     yield Row(RowPart.STANDING, text, f"{APPEARANCES[meaning].sign} ", outcome.event)
+    name = examination.report.name
     for cause in [*examination.report.causes, *examination.report.waits][:1]:
         fact, event = (*cause.finding.evidence, (cause.check.row.rule, None))[0]
         yield Row(RowPart.NEXT, named(cause.name, fact), "  cause  ", event)
-    asked = "why" if is_only else f"why {examination.report.name}"
+        name = cause.name or name
+    asked = "why" if is_only else f"why {name}"
     offers = [] if log.session.refusal(asked) else [f"{asked} (evidence, tested fix)"]
     offers += [f"explain {status}" for _, status in ended.failed[:1]]
     if offers:

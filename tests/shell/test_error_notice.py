@@ -191,3 +191,12 @@ def test_a_failure_that_was_foreseen_is_reported_once_more_when_it_happens() -> 
     assert what.startswith("✗ wr1 SEND 64 B ended with RNR_RETRY_EXC_ERR. A.qp0 went to ERR")
     assert next_word == "next why (evidence, tested fix) · explain RNR_RETRY_EXC_ERR"
     assert noticed(prompt, "run") == []
+
+
+def test_a_request_that_waits_in_the_past_is_no_alarm() -> None:
+    talk = Prompt("load loss/lost-packet", width=100)
+    while "end of the lesson" not in "".join(talk.ask("next")):
+        pass
+    talk.ask("back")
+    talk.ask("back")
+    assert "has no completion" not in "".join(talk.ask("step"))
