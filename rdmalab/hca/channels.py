@@ -76,7 +76,10 @@ def what_wakes(hca: Adapter, channel: CompChannel) -> str:
     if not cqs:
         return "no completion queue was made with it: create_cq … channel=…"
     waiting = sum(len(cq.cqes) for cq in cqs)
-    lost = f"; {waiting} completions already in it raise no event: poll" if waiting else ""
+    silent = (
+        "completion already in it raises" if waiting == 1 else "completions already in it raise"
+    )
+    lost = f"; {waiting} {silent} no event: poll" if waiting else ""
     armed = max(cq.armed for cq in cqs)
     if armed is Arm.NONE:
         return f"no completion queue of it is armed: req_notify_cq{lost}"

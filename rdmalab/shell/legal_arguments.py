@@ -17,6 +17,7 @@ from rdmalab.spec.access import FOR_QP, Access
 from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, Attr, QPState, QPType, legal_next
 from rdmalab.spec.transports import Transport
 from rdmalab.spec.work import FLAG_TYPES, READ_BY_SOME, WORK, SendFlags, SendOps, Work, WROpcode
+from rdmalab.views import fmt
 from rdmalab.wire.packet import gid_text
 from rdmalab.workbench.shortcuts import ConnectOptions
 from rdmalab.world.relations import exists
@@ -115,7 +116,7 @@ _ABOUT: dict[Noun, Callable[[Any], str]] = {
     Noun.SRQ: lambda srq: f"{srq.srq_type.name} {srq.number:#x}, {len(srq.wqes)} receives posted",
     Noun.XRCD: lambda xrcd: f"domain {xrcd.domain}",
     Noun.AH: lambda ah: f"to {gid_text(ah.attr.dgid).removeprefix('::ffff:')}",
-    Noun.CHANNEL: lambda channel: f"{len(channel.events)} events",
+    Noun.CHANNEL: lambda channel: fmt.count(len(channel.events), "event"),
     Noun.PROGRAM: lambda program: f"{program.state.name}: {program.line.text}",
     Noun.NODE: lambda hca: f"profile {hca.profile.name}",
 }

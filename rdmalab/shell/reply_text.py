@@ -178,7 +178,7 @@ _SENTENCES: dict[Kind, Callable[[Session, Record], str]] = {
     ),
     Kind.CQ_EVENTS_ACKED: _unacked,
     Kind.EVENTS_DISCARDED: lambda _s, r: (
-        f"{rec.count_of(r)} events that were not fetched are discarded."
+        f"events that were not fetched and are discarded: {rec.count_of(r):,}."
     ),
     Kind.GROUP_JOINED: _record_line,
     Kind.GROUP_LEFT: _record_line,

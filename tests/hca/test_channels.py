@@ -134,6 +134,8 @@ def test_get_cq_event_that_would_block_names_what_ends_the_wait() -> None:
     assert would_wake(pair, channel).endswith("req_notify_cq")
     write(pair, 2)
     assert "2 completions already in it raise no event" in would_wake(pair, channel)
+    pair.a.send_cq.cqes.popleft()
+    assert "1 completion already in it raises no event" in would_wake(pair, channel)
     channels.arm(pair.a.hca, pair.a.send_cq, solicited_only=True)
     assert would_wake(pair, channel).startswith("the next receive with the solicited bit")
     channels.arm(pair.a.hca, pair.a.send_cq, solicited_only=False)
