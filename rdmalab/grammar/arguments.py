@@ -196,7 +196,7 @@ def _one(value: Value, kind: ArgumentKind, default_node: str | None) -> object:
             if (
                 not isinstance(kind, RecordKind)
                 or kind.short is None
-                or not value.text[0].isdecimal()
+                or not value.text[:1].isdecimal()
             ):
                 raise
             hint = _both_forms(kind, kind.short.noun)

@@ -199,6 +199,7 @@ def test_a_record_with_a_short_form_may_be_written_flat() -> None:
         ("flags=SIGNALED,INLINE", "write SIGNALED|INLINE"),
         ("sg=0x1000:64:0x999", "write A.mr0[0:64] or {addr=… length=… lkey=…}"),
         ("wr_id=1,2", "leave it out"),
+        ("sg=A.mr0,", "write {key=value …}"),
     ],
 )
 def test_a_hint_has_the_form_that_is_taken(typed: str, hint: str) -> None:
