@@ -42,12 +42,17 @@ JUST_REFUSED = ("missing-setter-xrc", "segfault-class", "sq-full-of-unsignaled",
 OF_AN_UNUSED_QUEUE_PAIR = ("bring-up-attr-extra", "bring-up-attr-range", "no-grh")
 
 
+# A datagram was lost, and later work failed in the last run: the answer begins with that.
+JUST_FAILED = ("no-route", "xrc-srqn")
+
+
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_both_are_found_in_their_order(first: str, second: str) -> None:
     scenarios = [loaded(f"{name}.rdmalab.yaml") for name in (first, second)]
     wanted = [step.step.cause for scenario in scenarios for step in asked(scenario)]
     wanted = wanted[::-1] if first in OF_AN_UNUSED_QUEUE_PAIR else wanted
-    wanted = [*wanted[-1:], *wanted[:-1]] if second in JUST_REFUSED else wanted
+    is_news = second in JUST_REFUSED or (first, second) == JUST_FAILED
+    wanted = [*wanted[-1:], *wanted[:-1]] if is_news else wanted
     report = consult(together(*scenarios))
     found = [cause.check.slug for cause in report.causes]
     assert [slug for slug in found if slug in wanted] == wanted

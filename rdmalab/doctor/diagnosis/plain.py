@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from rdmalab.command import Noun, Thing
+from rdmalab.command import Noun, Thing, is_query
 from rdmalab.doctor.asking.questions import examples
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.asking.suspects import suspects, unreported
@@ -82,7 +82,7 @@ def plain(session: Session, log: Log, question: Path | None) -> Report:
     # A thread that hangs because of a refused call stands before the call: the answer has both.
     hanging = {each.root for each in explained if each.subject.sort is Sort.PROGRAM
                and each.report.outcome.kind is Status.NEVER}  # fmt: skip
-    newest = _refused_now(session, log, explained)
+    newest = _refused_now(session, log, explained) or _failed_now(session, explained)
     aside = [each for each in aside if each.subject != newest]
     explained = sorted((examination for examination in explained if examination not in aside),
                        key=lambda each: (each.subject != newest, _of_unused(log, each),
@@ -111,6 +111,24 @@ def _refused_now(session: Session, log: Log, explained: Sequence[Examination]) -
     waited = any(one.check.slug == other.check.slug or one.finding.origin == other.finding.origin
                  for one in own for other in others)  # fmt: skip
     return None if waited or (qp is not None and qp.state in ERROR_STATES) else call.subject
+
+
+def _failed_now(session: Session, explained: Sequence[Examination]) -> Subject | None:
+    """The first request that failed since the last call but queries and polls: it is news.
+
+    None where more than lost messages was wrong: then the first cause of all comes first.
+    """
+    verbs = ((call.event, call.invocation.name) for call in reversed(session.journal))
+    last = next((event for event, verb in verbs if not is_query(verb) and verb != "poll_cq"), -1)
+    ends = {each.subject: each.report.outcome.event or -1 for each in explained
+            if each.subject.sort in (Sort.SEND, Sort.RECV)
+            and each.report.outcome.kind is Status.FAILED}  # fmt: skip
+    lost = [each.report.outcome.done or each.report.outcome.good
+            for each in explained if each.subject not in ends]  # fmt: skip
+    if not (lost and all(lost) and ends) or min(ends.values()) <= last:
+        return None
+    return min((each for each in explained if each.subject in ends),
+               key=lambda each: origin(each.report.causes[0])).subject  # fmt: skip
 
 
 def _without_a_cause(

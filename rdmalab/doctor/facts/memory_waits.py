@@ -9,6 +9,7 @@ from rdmalab.doctor.evidence.content import words_for
 from rdmalab.doctor.evidence.host_reads import EarlyRead, Unseen, WrittenOver, last_arrival, watched
 from rdmalab.doctor.evidence.messages import Piece, meet, piece_of, target
 from rdmalab.doctor.evidence.subject import Subject, name_of
+from rdmalab.doctor.facts.key_lookup import former
 from rdmalab.doctor.moments.unreported import lost_messages
 from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.program import Line
@@ -164,7 +165,7 @@ def failed_writes(case: Case, node: str, piece: Piece | None) -> list[Subject]:
         writes = wqe.work.remote & (Access.REMOTE_WRITE | Access.REMOTE_ATOMIC)
         if came is not None and event < came.event:
             continue
-        if writes and meet([piece], _targets(hca, wqe) or [piece]):
+        if writes and meet([piece], _targets(case, hca, wqe) or [piece]):
             found.setdefault(thing, Subject.of_send(thing, wqe))
     return list(found.values())
 
@@ -183,11 +184,12 @@ def _lost(case: Case, node: str) -> Iterator[tuple[int, Thing, SendWqe]]:
             yield send.posted, subject.thing, send.wqe
 
 
-def _targets(hca: Hca, wqe: SendWqe) -> list[Piece]:
-    """Bytes that a request may have been meant for; none where it names address 0 of no region.
+def _targets(case: Case, hca: Hca, wqe: SendWqe) -> list[Piece]:
+    """Bytes that a request may have been meant for; none where that may be any bytes.
 
     By its address alone where its key is unknown. An address outside the region of its key may have
-    been meant for any place there, and an address in no region, with an unknown key, for anything.
+    been meant for any place there; address 0, a key that a region had before, or a wrong one on the
+    only connection to the node, for any bytes.
     """
     start, opened = wqe.wr.remote_addr, hca.rkeys.get(wqe.wr.rkey)
     if isinstance(opened, MemoryRegion) and not opened.iova <= start < opened.iova + opened.length:
@@ -195,4 +197,8 @@ def _targets(hca: Hca, wqe: SendWqe) -> list[Piece]:
     if opened is not None:
         return [target(hca, wqe)]
     regions = [mr for mr in hca.mrs.items.values() if mr.iova <= start < mr.iova + mr.length]
-    return [(mr.addr + start - mr.iova, wqe.length) for mr in regions]
+    found = [(mr.addr + start - mr.iova, wqe.length) for mr in regions]
+    qps = (qp for other in case.world.nodes.values() for qp in other.qps.items.values())
+    is_only = sum(peer_node(case.world, qp) == hca.node for qp in qps) == 1
+    is_any = not start or is_only or former(case, hca.node, wqe.wr.rkey) is not None
+    return found or ([] if is_any else [target(hca, wqe)])

@@ -320,3 +320,15 @@ def test_a_call_refused_by_a_dead_device_is_not_before_what_the_device_ended() -
     assert "the device of B failed" in report.text
     lab.do("modify_qp A.qp0 state=RESET; modify_qp A.qp0 state=RTS")
     assert why(lab).slug == "bring-up-attr"
+
+
+def test_work_that_failed_in_the_last_run_comes_before_a_datagram_that_was_lost_earlier() -> None:
+    send = ("post_send A.qp0 wr_id={} opcode=SEND sg=A.mr0[0:{}] ah=A.ah0 remote_qpn=B.qp0 "
+            "remote_qkey={:#x} flags=SIGNALED")  # fmt: skip
+    lab = played("use ud_pair", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:104]",
+                 send.format(5, 64, 0x22222222), "run", send.format(6, 32, 0x11111111), "run",
+                 "post_recv B.qp0 wr_id=2 sg=B.mr0[0:64]", send.format(7, 63, 0x11111111),
+                 "run")  # fmt: skip
+    report = why(lab)
+    assert [cause.check.slug for cause in report.causes] == ["ud-40-bytes", "ud-qkey"]
+    assert report.name == "B.qp0.recv_wr[2]"
