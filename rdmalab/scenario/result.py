@@ -80,5 +80,7 @@ def ladder_text(row: ladder.PacketRow | ladder.MarkerRow) -> str:
 
 def stop_of(reply: Reply) -> Stop:
     """The failure of a step whose command was refused or not understood."""
-    text = errno_text(reply.refusal) if reply.refusal else str(reply.error)
+    refusal = reply.refusal
+    text = errno_text(refusal) if refusal is not None else str(reply.error)
+    text += f"; {refusal.legal}" if refusal is not None and refusal.legal else ""
     return Stop(Failure("do", f"{reply.text} succeeds", [text]))

@@ -30,3 +30,13 @@ def test_a_step_that_passed_has_nothing_to_tell() -> None:
     result = last(SETUP)
     assert result.outcome is StepOutcome.PASSED
     assert result.text("x.yaml") == ""
+
+
+def test_a_refused_value_is_told_with_the_legal_ones() -> None:
+    steps = f"{PAIR}  - modify_qp A.qp0 state=RESET\n"
+    moved = "modify_qp A.qp0 state=INIT pkey_index=0 port_num=7 qp_access_flags=0"
+    assert failure_text(f"{steps}  - {moved}\n").splitlines() == [
+        "FAIL x.yaml:6  do",
+        f"  expected  {moved} succeeds",
+        "  actual    EINVAL: port_num=7 is out of range; port_num takes 1..1",
+    ]
