@@ -225,6 +225,15 @@ def waiting(folder: Path | None = None) -> list[Path]:
     ]
 
 
+def described(folder: Path | None = None) -> list[str]:
+    """The sessions for `continue N`, by number: `2026-11-29 22:10, 14 lines, the last: run`."""
+    return [
+        f"{_when(volume)}, {fmt.count(len(book.lines), 'line')}, the last: {book.lines[-1].text}"
+        for volume in volumes(folder)
+        if (book := volume.book) is not None and book.is_restorable
+    ]
+
+
 def restoring(left: Path | None, newer: int = 0) -> str:
     """The command that restores a log that was just closed; empty if there is nothing to restore.
 
@@ -297,10 +306,14 @@ def _mark(volume: LockedRecording) -> None:
 
 
 def _sentence(volume: LockedRecording, book: Recording, number: int) -> str:
-    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(volume.at_s))
     count = fmt.count(len(book.lines), "line")
     word = "continue" if number == 1 else f"continue {number}"
-    return f"A session of {count} was interrupted: {word} restores it. ({when})"
+    return f"A session of {count} was interrupted: {word} restores it. ({_when(volume)})"
+
+
+def _when(volume: LockedRecording) -> str:
+    """The local time of its last line."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(volume.at_s))
 
 
 # --------------------------------------------------------------------------- run again

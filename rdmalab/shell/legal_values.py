@@ -14,6 +14,7 @@ from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.nodes import SINCE
 from rdmalab.grammar.values import legal_words
 from rdmalab.guide.manual import titles
+from rdmalab.recovery.recovered_sessions import described
 from rdmalab.session.checkpoints import BEGINNING
 from rdmalab.session.history import History
 from rdmalab.session.session import Session
@@ -238,9 +239,18 @@ def _integer(here: CompletionContext, _kind: kinds.IntegerKind, slot: Slot) -> I
     if _command(here) == "delete":
         for number, point in here.session.breakpoints.by_number.items():
             yield Choice(str(number), str(point))
+    if _command(here) == "continue":
+        kept = enumerate(_kept_sessions(int(time.monotonic() // _KEPT_S)), 1)
+        yield from (Choice(str(number), text) for number, text in kept)
     value = recommended(slot)
     if value is not None:
         yield Choice(str(value), "as connect sets it", 1)
+
+
+@lru_cache(maxsize=1)
+def _kept_sessions(_period: int) -> list[str]:
+    """The sessions for `continue N`; the logs are read every few seconds."""
+    return described()
 
 
 def _words(_here: CompletionContext, kind: kinds.WordKind, _slot: Slot) -> Iterator[Choice]:

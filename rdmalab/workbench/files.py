@@ -147,7 +147,7 @@ def continue_(session: Session, number: Annotated[int, Range(0)] = 0) -> Continu
     """Restore an earlier session: the one just left, or one that a crash has ended.
 
     Its lines run again in a new world, up to the last reply that was printed. Of several sessions
-    1 is the one that was used last, 2 the one before it.
+    1 is the one that was used last, 2 the one before it; Tab after `continue` lists them.
 
     Without a number it is refused where you have typed commands: the debugger's `continue` is `run`
     here. `continue 1` closes this session, as `new` does, and restores that one.

@@ -18,6 +18,7 @@ from rdmalab.recovery.recovered_sessions import (
     SAID,
     LoggedLine,
     Reread,
+    described,
     lines_again,
     offer,
     read,
@@ -155,6 +156,14 @@ def test_the_session_used_last_is_the_first_one_however_it_ended(tmp_path: Path)
     first, last = [written(tmp_path, "step", age_s=age, left=True) for age in (4, 1)]
     cut = [written(tmp_path, "step", age_s=age) for age in (2, 3)]
     assert waiting(tmp_path) == [last, *cut, first]
+
+
+def test_what_continue_restores_is_described_in_the_same_order(tmp_path: Path) -> None:
+    written(tmp_path, "step", age_s=4, left=True)
+    written(tmp_path, "use rc_pair", "run 1ms", age_s=1)
+    newer, older = described(tmp_path)
+    assert newer.endswith(", 2 lines, the last: run 1ms")
+    assert older.endswith(", 1 line, the last: step")
 
 
 def test_a_session_in_use_is_not_offered(tmp_path: Path) -> None:

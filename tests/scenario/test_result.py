@@ -32,7 +32,7 @@ def test_a_step_that_passed_has_nothing_to_tell() -> None:
     assert result.text("x.yaml") == ""
 
 
-def test_a_refused_value_is_told_with_the_legal_ones() -> None:
+def test_the_failure_of_a_refused_value_has_the_legal_values() -> None:
     steps = f"{PAIR}  - modify_qp A.qp0 state=RESET\n"
     moved = "modify_qp A.qp0 state=INIT pkey_index=0 port_num=7 qp_access_flags=0"
     assert failure_text(f"{steps}  - {moved}\n").splitlines() == [

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.lab import Lab
+from rdmalab.shell import legal_values
 from rdmalab.shell.legal_arguments import Choice
 from rdmalab.shell.prompt_setup import choices
 from tests.labs import lab_of
@@ -330,3 +331,12 @@ def test_an_id_of_a_student_is_nothing_to_complete() -> None:
     for line in ("load labs/by-hand student=", "load labs/by-hand student=a"):
         assert choices(lab.session, line, len(line))[0] == []
     assert choices(lab.session, "load ", 5)[0]
+
+
+def test_continue_offers_the_sessions_that_are_kept(
+    fresh: Prompt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    legal_values._kept_sessions.cache_clear()
+    monkeypatch.setattr(legal_values, "described", lambda: ["14 lines", "2 lines"])
+    found = {choice.text: choice.meta for choice in offered(fresh, "continue ")}
+    assert (found["1"], found["2"]) == ("14 lines", "2 lines")
