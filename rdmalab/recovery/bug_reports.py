@@ -42,8 +42,9 @@ def text_of(bug: BaseException, typed: Sequence[str] = ()) -> str:
 def _written(text: str) -> Path:
     folder = state_path() / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    moment = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-    path = folder / f"{moment}-{time.time_ns() % 10**9:09}-{process_name()}.txt"
+    now_s, now_ns = divmod(time.time_ns(), 10**9)  # one reading: the names are in their order
+    moment = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now_s))
+    path = folder / f"{moment}-{now_ns:09}-{process_name()}.txt"
     with path.open("x", encoding="utf-8", errors="backslashreplace") as stream:
         stream.write(text)
     for old in sorted(folder.glob("*.txt"))[:-KEPT]:

@@ -72,6 +72,7 @@ class Host(App[None]):
     """Shows one pane; notes what it asks."""
 
     is_ready = False  # it has no main screen
+    letter = None  # and no line has begun
 
     def __init__(self, pane: Pane, asked: list[str]) -> None:
         super().__init__()
