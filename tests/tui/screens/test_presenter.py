@@ -158,8 +158,8 @@ async def test_what_is_typed_in_the_help_of_a_lecture_is_not_kept_for_the_prompt
 async def test_without_a_lesson_the_wire_has_the_whole_height() -> None:
     async with stand() as it:
         await present(it)
+        await it.until(lambda: any(w.size.height > 16 for w in it.app.screen.query("#wire")))
         assert not it.app.screen.query("#notes")
-        await it.until(lambda: it.app.screen.query_one("#wire").size.height > 16)
 
 
 async def test_t_draws_the_wire_to_scale() -> None:
