@@ -58,13 +58,7 @@ def book(
         return program.Exit.NOTHING
     people = read_roster(roster)
     ids = [*students, *(people.ids if people is not None else ())]
-    if ids and not listed.labs:
-        raise click.UsageError("there are no labs here, so there is no sheet to be made")
-    if not all(each.strip() for each in ids):
-        raise click.UsageError("--student: an id must not be empty")
-    if ids:
-        _refuse_unpublished(listed)
-    sheets_of = list(dict.fromkeys(ids))
+    sheets_of = _with_sheets(listed, ids)
     with progress(len(listed.chapters) + len(sheets_of)) as advance:
         made = build(listed, program.workers(LIMITS, jobs, None), sheets_of, lab_site, advance)
     _write(out, made)
@@ -77,6 +71,17 @@ def book(
     if made.broken:
         return program.Exit.BUG
     return program.Exit.FAILED if made.wrong else program.Exit.WELL
+
+
+def _with_sheets(listed: "Catalogue", ids: list[str]) -> list[str]:
+    """The ids, each once; UsageError where no sheet can be made for them."""
+    if ids and not listed.labs:
+        raise click.UsageError("there are no labs here, so there is no sheet to be made")
+    if not all(each.strip() for each in ids):
+        raise click.UsageError("--student: an id must not be empty")
+    if ids:
+        _refuse_unpublished(listed)
+    return list(dict.fromkeys(ids))
 
 
 def _refuse_unpublished(listed: "Catalogue") -> None:
