@@ -7,7 +7,7 @@ that in which workers finish.
 import json
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from hashlib import sha256
 from itertools import groupby
@@ -32,6 +32,7 @@ from rdmalab.book.page import (
 from rdmalab.book.words import Linker
 from rdmalab.jobs.limits import Ending, Limits, Outcome, Pool
 from rdmalab.scenario.coverage import Bound, CoverageModel, StatementModel, table
+from rdmalab.spec.row import dataclass
 from rdmalab.views.fmt import count
 
 _MOST_OF_SUMMARY = 180

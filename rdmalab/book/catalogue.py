@@ -1,12 +1,12 @@
 """Files of the book, each with the path of its page, in the order of folders and names."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from rdmalab.book.html import slug
 from rdmalab.scenario import lessons
 from rdmalab.scenario.files import LAB_SUFFIX, SUFFIX, short_name
+from rdmalab.spec.row import dataclass
 
 LESSONS, LABS, GUIDE, MANUAL = "lessons", "labs", "guide", "manual"
 """Folders of pages."""

@@ -2,7 +2,7 @@
 
 import pkgutil
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import quote
 
 from rdmalab.book.catalogue import Chapter
@@ -10,6 +10,7 @@ from rdmalab.book.html import Markup, folded, joined, tag, trusted
 from rdmalab.export import ladder_svg
 from rdmalab.guide import svg
 from rdmalab.guide.svg import INKS
+from rdmalab.spec.row import dataclass
 from rdmalab.version import VERSION
 
 _ELSEWHERE = re.compile(r"(https?://[\w.-]+(?::\d+)?)/(?:[\w.~/-]*/)?")

@@ -1,12 +1,12 @@
 """The work of a student that counts, among several; late works, and what they lose."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from math import ceil
 from typing import Literal, get_args
 
 from rdmalab.classroom.grade_document import Grade
+from rdmalab.spec.row import dataclass
 
 Keep = Literal["newest", "best"]
 KEEPS: tuple[str, ...] = get_args(Keep)

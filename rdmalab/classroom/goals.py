@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rdmalab.classroom.lab_file import NAMED
 from rdmalab.classroom.model import Goal
@@ -14,6 +14,7 @@ from rdmalab.scenario.parameters import fill
 from rdmalab.session.branch import TimePoint
 from rdmalab.session.history import History, read_only_visit
 from rdmalab.session.session import Session
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt
 
 _NAME = re.compile(r"(?<!%)%\{(\w+)\}")

@@ -8,12 +8,13 @@ import html
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from rdmalab import disk
 from rdmalab.classroom import submission
 from rdmalab.classroom.owner import Owner, Roster, is_of_moodle, owner_of
+from rdmalab.spec.row import dataclass
 
 MOST_OCTETS = 4 << 20
 """Of a file that is read at all."""

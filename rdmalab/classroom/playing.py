@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 
 from rdmalab.classroom.lab_file import LabFile
@@ -16,6 +16,7 @@ from rdmalab.session.branch import TimePoint
 from rdmalab.session.lines import Reply, replies
 from rdmalab.session.run_control import RunControl
 from rdmalab.session.session import RunBounds, Session
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt
 
 WAY_BACK = "back and goto undo lines"

@@ -7,7 +7,7 @@ longer count. A later row counts before an earlier one.
 
 import csv
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from io import StringIO
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from rdmalab.classroom.grade_document import Grade, Result
 from rdmalab.classroom.model import LabDocument
 from rdmalab.command import WrongFile
 from rdmalab.grammar.hints import listed, quoted, suggest
+from rdmalab.spec.row import dataclass
 
 COLUMNS = ("student", "lab", "task", "points", "remark", "answer")
 MOST_POINTS = 1000

@@ -9,6 +9,7 @@ from rdmalab import disk
 from rdmalab.cli.program import Exit, begins_as, program, understood, with_json, with_profile, write
 from rdmalab.shell.streams import print_json, print_svg
 from rdmalab.spec.profiles import PROFILES
+from rdmalab.spec.states import QPType
 
 
 @program.command()
@@ -71,7 +72,6 @@ def _log() -> str:
 
 def _drawing(words: tuple[str, ...]) -> str:
     from rdmalab.guide.machine import state_machine
-    from rdmalab.spec.states import QPType
 
     types = "|".join(qp_type.name for qp_type in QPType)
     verb, _, wanted = " ".join(words).casefold().strip().partition(" ")

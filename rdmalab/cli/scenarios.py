@@ -14,6 +14,9 @@ import click
 from rdmalab.cli import program
 from rdmalab.cli.checking import files
 from rdmalab.cli.labs import run_labs
+from rdmalab.grammar.hints import suggest
+from rdmalab.scenario.files import LAB_SUFFIX, SUFFIX, found
+from rdmalab.scenario.source import FileError, visible
 from rdmalab.shell.streams import print_json
 from rdmalab.spec.profiles import CELLS, PROFILES
 
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
     from rdmalab.scenario.profile_comparison import Difference
     from rdmalab.scenario.report import RunModel
     from rdmalab.scenario.runner import Runner
-    from rdmalab.scenario.source import FileError
 
 
 def _profiles(_context: click.Context, _parameter: click.Parameter, given: str) -> list[str]:
@@ -59,7 +61,6 @@ def compare(
     the same. Failed expectations do not end a play.
     Exit code 0: no event and no outcome differs, 1: something does.
     """
-    from rdmalab.grammar.hints import suggest
     from rdmalab.lab import open_session
     from rdmalab.scenario.profile_comparison import ProfilePair
 
@@ -90,7 +91,6 @@ def compare(
 
 
 def _lines(left: str, right: str, difference: "Difference | None") -> "Iterator[str]":
-    from rdmalab.scenario.source import visible
 
     if difference is None:
         yield f"{left} and {right}: no difference"
@@ -237,7 +237,6 @@ def played(scenario: "Scenario", profile: str | None, *, verbose: bool) -> "Runn
     from rdmalab.lab import open_session
     from rdmalab.scenario.report import narration
     from rdmalab.scenario.runner import Runner
-    from rdmalab.scenario.source import visible
 
     runner = Runner(scenario, open_session, profile=profile)
     if runner.replaced:
@@ -307,8 +306,6 @@ def loaded(
     paths: tuple[str, ...], values: Mapping[str, str] | None = None
 ) -> "Iterator[tuple[Scenario | None, FileError | None]]":
     """For each file its scenario or its error. values: of their parameters."""
-    from rdmalab.scenario.files import LAB_SUFFIX, SUFFIX, found
-
     files = program.files_below(tuple(map(found, paths)), SUFFIX)
     return (opened(path, values) for path in files if not path.endswith(LAB_SUFFIX))
 
@@ -317,7 +314,6 @@ def opened(
     path: str, values: Mapping[str, str] | None = None
 ) -> "tuple[Scenario | None, FileError | None]":
     """Load a scenario; returns it or its error, the other is None. values: of its parameters."""
-    from rdmalab.scenario.files import found
     from rdmalab.scenario.loader import FileError, load
     from rdmalab.vocabulary import VOCABULARY
 

@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
@@ -24,8 +24,10 @@ from shutil import get_terminal_size
 from rdmalab.cli import program
 from rdmalab.recovery.user_paths import settings_file, state_path
 from rdmalab.render.meanings import APPEARANCES, is_dark
+from rdmalab.scenario.files import lesson_files, lessons_folder
 from rdmalab.shell.streams import print_json
 from rdmalab.shell.styled_text import ASCII
+from rdmalab.spec.row import dataclass
 from rdmalab.version import VERSION
 from rdmalab.views.columns import Meaning
 from rdmalab.workbench import settings
@@ -378,8 +380,6 @@ def setting_rows(chosen: settings.Settings) -> Iterator[Check]:
 
 def lessons() -> Check:
     """Check whether the lessons are installed."""
-    from rdmalab.scenario.files import lesson_files, lessons_folder
-
     folder, count = lessons_folder(), sum(1 for _ in lesson_files())
     if not count:
         remedy = "install rdmalab again, or go to the folder above scenarios"

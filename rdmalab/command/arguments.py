@@ -1,8 +1,10 @@
 """Values of arguments: objects by name or number, byte ranges, moments, expressions."""
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
+
+from rdmalab.spec.row import dataclass
 
 
 class Noun(enum.StrEnum):

@@ -5,7 +5,7 @@ import enum
 import types
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 
 from rdmalab.command.arguments import (
@@ -37,6 +37,7 @@ from rdmalab.command.metadata import (
     Spelled,
     Unit,
 )
+from rdmalab.spec.row import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,11 @@ import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from rdmalab.command import Ref
+from rdmalab.spec.row import dataclass
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _MAPS = Path("/proc/self/maps")  # of Linux

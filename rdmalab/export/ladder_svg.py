@@ -7,7 +7,6 @@ pass each other cross. No colour stands alone: a lost packet ends in a cross, a 
 import math
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from rdmalab.export.ladder_plan import Arrow, LadderPlan, plan
@@ -15,6 +14,7 @@ from rdmalab.export.ladder_words import meaning, moment
 from rdmalab.guide.svg import INKS, Words, coloured, day_and_night, element, straight, text, tooltip
 from rdmalab.render.meanings import APPEARANCES, Tone
 from rdmalab.session.names import Names
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt
 from rdmalab.views.columns import words
 from rdmalab.views.fates import Fate

@@ -1,11 +1,12 @@
 """The tree of an expression: plain slotted nodes, equal when they ask the same; its functions."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, TypeAlias
 
 from rdmalab.command import NOWHERE, NotUnderstood, Noun, Span
 from rdmalab.grammar.quantities import swapped
+from rdmalab.spec.row import dataclass
 
 
 class Bare(str):

@@ -4,7 +4,6 @@ Every line holds the index of the next one: execution needs a counter and no par
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from rdmalab.command import Command, Invocation, New, NotUnderstood, Ref, Span, Unit
 from rdmalab.grammar.expressions import parse_expression
@@ -15,6 +14,7 @@ from rdmalab.grammar.syntax import commands
 from rdmalab.grammar.tokens import Lexeme, Token, tokenize
 from rdmalab.grammar.trees import is_function, paths
 from rdmalab.spec.programs import FREE, NOT_FOR_PROGRAMS, WORDS
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.rules import ERRNO_NAMES
 
 MAX_LINES = 500

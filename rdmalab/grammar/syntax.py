@@ -4,11 +4,12 @@ Any tokens give arguments: an unknown part stays an Atom, which is refused where
 Completion and colour use the same tree as the parser.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from rdmalab.command import Span
 from rdmalab.grammar.tokens import MAX_DEPTH, Lexeme, Token, folded, opens_lines, scan
+from rdmalab.spec.row import dataclass
 
 _JOINS = ("|", "->")
 _OPENS, _CLOSES = ("[", "("), ("]", ")")

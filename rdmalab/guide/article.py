@@ -2,7 +2,9 @@
 
 import textwrap
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from rdmalab.spec.row import dataclass
 
 _NARROWEST = 40
 _WIDEST_HEADING = 24

@@ -8,12 +8,13 @@ markdown-it is imported when a page is first needed, because that takes 40 ms.
 import enum
 import pkgutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.guide.article import Article, ArticleSection
 from rdmalab.guide.entry import normal
+from rdmalab.spec.row import dataclass
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -6,7 +6,7 @@ members of an enum are those of the tables.
 
 import enum
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from rdmalab.command import ArgumentKind, Command, EnumKind, ListKind, Parameter, RecordKind
@@ -21,6 +21,7 @@ from rdmalab.spec.builders import InitMask
 from rdmalab.spec.c_names import PREFIX, full_name
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.srq import SrqAttrMask, SrqType
 from rdmalab.spec.states import ATTRIBUTES, MTU, Attr, MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus

@@ -2,11 +2,11 @@
 
 import dataclasses
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from rdmalab.command import Alias, Bits, InC, Noun, RefShorthand, Spelled, Thing, Unit
 from rdmalab.spec.access import Access
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import ATTRIBUTES, MTU, Attr, MigState, QPState
 
 Fields = dict[str, Any]

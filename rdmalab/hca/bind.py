@@ -1,6 +1,5 @@
 """`ibv_bind_mw`: the checks of the library, then a BIND_MW on the send queue."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import Alias, InC, Refused
@@ -11,6 +10,7 @@ from rdmalab.hca.objects import MemoryWindow
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import NO_FLAGS, NO_RIGHTS, U64, Address, MrNumber, SendWR
 from rdmalab.spec.access import Access, MWType
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.work import SendFlags, WROpcode
 
 # All that is asked of a posted bind, but for the type of its window.

@@ -1,13 +1,14 @@
 """Completion queues."""
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.environment import Recorder
 from rdmalab.hca.wr import Cqe
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.records import Kind
+from rdmalab.spec.row import dataclass
 
 _ADDED, _POLLED = Kind.CQE_ADDED, Kind.CQE_POLLED
 

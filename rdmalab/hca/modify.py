@@ -1,7 +1,6 @@
 """`ibv_modify_qp`: check against the table first, then change all or nothing."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from rdmalab.command import Refused
@@ -15,6 +14,7 @@ from rdmalab.hca.qp import Path, QueuePair
 from rdmalab.spec import states
 from rdmalab.spec.document_differences import DIFFERENCES, demanded, guide_note
 from rdmalab.spec.records import Kind
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import ATTRIBUTES, MTU, STATES, Attr, MigState, QPState
 from rdmalab.spec.timers import answer_ns
 

@@ -7,7 +7,7 @@ the bind may use it, and it must be invalidated before it is bound again.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from rdmalab.hca.adapter import Adapter
@@ -16,6 +16,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWqe, SendWR
 from rdmalab.spec.access import FOR_WINDOW, Access, MWType, needs_local_write
 from rdmalab.spec.records import Kind
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.statuses import WCStatus
 
 _ZERO_BASED, _MW_BIND, _LOCAL_WRITE = Access.ZERO_BASED, Access.MW_BIND, Access.LOCAL_WRITE

@@ -5,13 +5,13 @@ What verbs and engines do with them stands in the other files; queues are in `qp
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Generic, Protocol, TypeVar
 
 from rdmalab.command import Bits, Noun, RefShorthand, Thing, Unit
 from rdmalab.hca.attributes import AhAttr, Gid
 from rdmalab.spec.access import MWType
 from rdmalab.spec.flows import FlowFlags, FlowType
+from rdmalab.spec.row import dataclass
 
 _Found = TypeVar("_Found")
 

@@ -1,7 +1,7 @@
 """Extended polling: completions one by one, field by field; they leave the CQ at the end."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from rdmalab.command import Refused
 from rdmalab.hca import slots
@@ -12,6 +12,7 @@ from rdmalab.hca.wr import Cqe
 from rdmalab.spec.completions import READS, WcEx
 from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import Kind
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.statuses import WCStatus
 
 

@@ -5,7 +5,7 @@ ten thousand queue pairs.
 """
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
@@ -16,6 +16,7 @@ from rdmalab.hca.wr import RecvWqe, SendWqe, SendWR
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import Refusal
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.srq import SrqType
 from rdmalab.spec.states import STATES, QPState, QPType
 from rdmalab.spec.transports import TRANSPORTS

@@ -1,13 +1,12 @@
 """Shared receive queues: filled by the host, emptied by any QP that needs a receive."""
 
-from dataclasses import dataclass
-
 from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.dma import MemoryUser, SrqUser
 from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
 from rdmalab.hca.wr import RecvWqe
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import Kind
+from rdmalab.spec.row import dataclass
 from rdmalab.wire.packet import Packet
 
 

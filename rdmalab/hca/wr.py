@@ -4,7 +4,7 @@ A WR is what the program posts. A WQE is that WR on a queue; it never changes, i
 serial number in an engine's notebook. A CQE is in the CQ; the WC that `poll_cq` hands out is it.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, ClassVar, TypeVar
 
 from rdmalab.command import (
@@ -24,6 +24,7 @@ from rdmalab.hca.objects import AddressHandle, MemoryRegion, MemoryWindow, Objec
 from rdmalab.hca.psn import MASK
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import Op
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Placement, Selectivity, SendFlags, WCFlags, WCOpcode, Work, WROpcode
 from rdmalab.wire.segments import Template

@@ -13,11 +13,12 @@ import sys
 import threading
 import uuid
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import BinaryIO, Generic, Protocol, TypeVar, cast
 
 from rdmalab.jobs.limits import Ending, Limits, Outcome, Work
 from rdmalab.jobs.pool import MOST_IN_BATCH, LocalPool
+from rdmalab.spec.row import dataclass
 from rdmalab.version import VERSION
 
 I = TypeVar("I")  # noqa: E741

@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
+
+from rdmalab.spec.row import dataclass
 
 try:
     import resource

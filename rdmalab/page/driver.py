@@ -5,13 +5,15 @@ Without threads, file descriptors and signals: a worker of a page has one event 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from textual import events
 from textual._xterm_parser import XTermParser  # Textual's drivers share it; it has no public name
 from textual.driver import Driver
 from textual.geometry import Size
+
+from rdmalab.spec.row import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -28,6 +28,7 @@ from rdmalab.recovery.write_ahead_log import (
 )
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt
 
 KEPT = 20

@@ -2,13 +2,14 @@
 
 import enum
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from rdmalab.command import Expression, NotUnderstood, Ref, Unit
 from rdmalab.grammar.nodes import COMPARISONS, Binary, Literal, Node, Unary, Word
 from rdmalab.grammar.quantities import spelled
 from rdmalab.grammar.text import in_quotes
 from rdmalab.grammar.trees import names, render
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt
 
 Ask = Callable[[Node], object]

@@ -5,7 +5,7 @@ A file is named relative to the file that includes it, and stands in its folder 
 
 import posixpath
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from rdmalab.scenario.files import read
 from rdmalab.scenario.model import Part
 from rdmalab.scenario.parameters import declared, filled, shaped
 from rdmalab.scenario.source import FileError, Source
+from rdmalab.spec.row import dataclass
 
 MOST_FILES = 100
 Opener = Callable[[str], str]

@@ -1,7 +1,6 @@
 """The file in which a session is kept: a scenario, or packed where that is named or needed."""
 
 import re
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from rdmalab.scenario import session_file
 from rdmalab.scenario.files import LAB_SUFFIX, SUFFIX
 from rdmalab.scenario.saving import WHOLE, Cut, Expect, TooLong, Unsavable, saved_session
 from rdmalab.session.session import Session
+from rdmalab.spec.row import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,13 @@ this too, but it removes the indentation after `- ` that shows the loops of a pr
 of 458 scenarios, the tokens change 2.
 """
 
-from dataclasses import dataclass
-
 import yaml
 from yaml import tokens as kinds
 
 from rdmalab.grammar.syntax import command_texts
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.source import FileError, Source
+from rdmalab.spec.row import dataclass
 
 STEP = 2
 """Columns of one level."""

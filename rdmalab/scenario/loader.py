@@ -5,7 +5,7 @@ given. Whether a name exists is known when the scenario runs: `mistakes.py` play
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from yaml.nodes import MappingNode, Node, SequenceNode
 
@@ -20,6 +20,7 @@ from rdmalab.scenario.planner import Planner, Vocabulary
 from rdmalab.scenario.session_file import Damaged
 from rdmalab.scenario.session_steps import document_of, steps_of
 from rdmalab.scenario.source import MAX_OCTETS, FileError, Source, SourcePlace, together
+from rdmalab.spec.row import dataclass
 
 KEY = "teaches"
 

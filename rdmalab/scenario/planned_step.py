@@ -1,6 +1,5 @@
 """A step of a scenario that is ready to run, and the places of its texts in the file."""
 
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from yaml.nodes import Node
@@ -11,6 +10,7 @@ from rdmalab.scenario.expect import Expectation
 from rdmalab.scenario.model import Step
 from rdmalab.scenario.source import FileError, Source, SourcePlace, visible
 from rdmalab.scenario.wire import Lines
+from rdmalab.spec.row import dataclass
 
 
 class Placing(Protocol):

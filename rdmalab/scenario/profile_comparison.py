@@ -7,7 +7,7 @@ is named is proved: with these cells, and not with fewer, the event is as on the
 
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from enum import Enum
 from typing import NamedTuple, TypeVar
 
@@ -20,6 +20,7 @@ from rdmalab.spec.limits import DeviceCaps
 from rdmalab.spec.profiles import CELLS, PROFILES, Profile
 from rdmalab.spec.records import Record, at_ns_of, event_of, kind_of, packet_of
 from rdmalab.spec.refusals import REFUSALS, Refusal
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.rules import RULES, errno_name
 from rdmalab.spec.states import Attribute
 from rdmalab.views import fmt, packets, record_text, story

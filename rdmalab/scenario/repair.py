@@ -7,7 +7,7 @@ for, so that what is below it is checked. The tree that was given is not changed
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
@@ -16,6 +16,7 @@ from rdmalab.scenario.field_types import FORMAT
 from rdmalab.scenario.model import ACTIONS, NOT_FIRST, Step
 from rdmalab.scenario.shape_errors import unknown_key
 from rdmalab.scenario.source import FileError, Source, SourcePlace
+from rdmalab.spec.row import dataclass
 
 Path = tuple[int | str, ...]
 

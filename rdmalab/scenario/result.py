@@ -1,6 +1,6 @@
 """The result of a step, and the report of a failure: place, expected, actual, last packets."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from rdmalab.hca.errors import errno_text
@@ -9,6 +9,7 @@ from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.source import FileError
 from rdmalab.session.history import MAIN
 from rdmalab.session.lines import Reply
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fates, ladder
 
 

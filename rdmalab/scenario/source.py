@@ -1,9 +1,9 @@
 """A scenario file as text: places in it, and errors with a place."""
 
 import unicodedata
-from dataclasses import dataclass
 
 from rdmalab.command import WrongFile
+from rdmalab.spec.row import dataclass
 
 MAX_OCTETS = 1 << 20  # of a file
 _CONTEXT = 100  # what is shown of a long line

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rdmalab.command import NotUnderstood, Region, Span, Thing
@@ -13,6 +12,7 @@ from rdmalab.hca.objects import MemoryRegion, MemoryWindow
 from rdmalab.spec.opcodes import PACKETS
 from rdmalab.spec.records import Record, packet_of
 from rdmalab.spec.refusals import SYNDROMES, Syndrome
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt
 from rdmalab.views.fates import Fate
 from rdmalab.views.ladder import PacketRow

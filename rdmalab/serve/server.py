@@ -9,7 +9,6 @@ import json
 import secrets
 import signal
 import sys
-from dataclasses import dataclass
 from enum import Enum
 from importlib.resources import files
 from ipaddress import ip_address
@@ -19,6 +18,8 @@ from urllib.parse import urlsplit
 from aiohttp import WSMsgType, web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
+
+from rdmalab.spec.row import dataclass
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process

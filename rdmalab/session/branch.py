@@ -2,12 +2,13 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import NamedTuple
 
 from rdmalab.session.journal import Journal
 from rdmalab.spec.records import Kind, Record, event_of, kind_of, without_idle_repeats
+from rdmalab.spec.row import dataclass
 from rdmalab.world.snapshots import ObjectState, SavedStates
 from rdmalab.world.trace import Numbered
 

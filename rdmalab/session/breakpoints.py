@@ -5,7 +5,7 @@ packet, completion or call is evaluated again for each new one.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from rdmalab.command import Expression, NotUnderstood, Refused
@@ -15,6 +15,7 @@ from rdmalab.session.branch import TimePoint
 from rdmalab.session.history import History
 from rdmalab.session.names import Names
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
+from rdmalab.spec.row import dataclass
 from rdmalab.world.world import World
 
 UNKNOWN = "unknown"

@@ -1,13 +1,13 @@
 """Run the commands of a line, and those of short forms: one reply each."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from rdmalab.command import Invocation, NameMisplaced, NotAllowed, NotUnderstood, Refused, Thing
 from rdmalab.grammar.line import parse
 from rdmalab.session.run_control import RunControl
 from rdmalab.session.session import Session
+from rdmalab.spec.row import dataclass
 
 
 class Request:

@@ -1,6 +1,5 @@
 """Run forward in time: goals, slices, limits, ^C."""
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from rdmalab.command import Noun, Thing
@@ -9,6 +8,7 @@ from rdmalab.hca.completer import waits_without_limit
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import MAX_EVENTS, Session
 from rdmalab.spec.records import Kind, kind_of
+from rdmalab.spec.row import dataclass
 from rdmalab.world.programs import running
 
 DAY_NS = 86_400_000_000_000

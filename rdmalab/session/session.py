@@ -1,7 +1,7 @@
 """The session: a world, its names, and the journal. Journal and seed determine everything."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from rdmalab.command import (
@@ -27,6 +27,7 @@ from rdmalab.session.history import History, read_only_visit
 from rdmalab.session.journal import Entry, Journal
 from rdmalab.session.names import Binder, Names
 from rdmalab.spec.records import Kind
+from rdmalab.spec.row import dataclass
 from rdmalab.world.programs import Carried
 from rdmalab.world.world import World
 

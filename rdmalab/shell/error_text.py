@@ -1,12 +1,12 @@
 """Error messages: the line, a caret under the fault, the legal values, one suggestion."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from rdmalab.command import NOWHERE, Invocation, NotUnderstood, Refused, Span
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.shell.styled_text import Line, fold, laid, plain, shown
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.rules import errno_name
 
 ERROR, HINT, CARET, DIM = "class:error", "class:hint", "class:caret", "class:dim"

@@ -1,13 +1,13 @@
 """The form in which replies are printed: width, character set, plain sentences or drawings."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rdmalab.session.session import Session
 from rdmalab.shell.error_text import Page
 from rdmalab.shell.show import hanging_indent
 from rdmalab.shell.styled_text import Line, fold, in_ascii, rows
+from rdmalab.spec.row import dataclass
 
 if TYPE_CHECKING:
     from rdmalab.shell.error_notice import ErrorNotice

@@ -1,7 +1,7 @@
 """A reply as lines: what a verb did and returned, how far time moved, notes, what comes next."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from rdmalab.command import Noun, Ref, Thing
 from rdmalab.doctor.answers import Answer
@@ -22,6 +22,7 @@ from rdmalab.shell.value_text import value_lines
 from rdmalab.spec import records as rec
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt, planned, programs, record_text, story
 from rdmalab.views.record_text import ARMS, ENDINGS, RecordContext, part_text, sentence, subject

@@ -1,9 +1,10 @@
 """Device limits: the answers of `query_device` and `query_port` for each device model."""
 
-from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from functools import reduce
 from operator import or_
+
+from rdmalab.spec.row import dataclass
 
 
 class PortState(IntEnum):

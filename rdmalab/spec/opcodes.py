@@ -9,11 +9,11 @@ of the opcodes.
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from enum import IntEnum, auto
 from typing import NamedTuple, Self
 
 from rdmalab.spec.refusals import SYNDROMES, Syndrome
+from rdmalab.spec.row import dataclass
 
 
 class Service(IntEnum):

@@ -5,7 +5,6 @@ kernel's `core/verbs.c`, for all six types; every other room reads them and adds
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum, IntEnum, IntFlag
 from functools import reduce
 from itertools import pairwise
@@ -14,7 +13,7 @@ from typing import NamedTuple
 
 from rdmalab.spec.access import FOR_QP, Access
 from rdmalab.spec.limits import DeviceCaps
-from rdmalab.spec.row import Row
+from rdmalab.spec.row import Row, dataclass
 
 
 class QPType(IntEnum):

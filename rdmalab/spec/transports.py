@@ -1,9 +1,7 @@
 """Properties of each QP type on the wire: service, connection, acknowledgement, queues."""
 
-from dataclasses import dataclass
-
 from rdmalab.spec.opcodes import Service
-from rdmalab.spec.row import Row
+from rdmalab.spec.row import Row, dataclass
 from rdmalab.spec.states import QPType
 
 

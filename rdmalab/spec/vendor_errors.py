@@ -7,9 +7,9 @@ and 0xf5; openucx/ucx issues 5472 (0x89), 1151 and 3618 (0x68); linux-rdma/perft
 for LOC_LEN_ERR, MW_BIND_ERR, BAD_RESP_ERR and LOC_ACCESS_ERR.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.statuses import WCStatus
 
 if TYPE_CHECKING:

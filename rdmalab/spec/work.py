@@ -1,11 +1,10 @@
 """Work requests: what each opcode sends, requires at the peer, and completes with."""
 
-from dataclasses import dataclass
 from enum import Enum, IntEnum, IntFlag
 
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import Op
-from rdmalab.spec.row import Row
+from rdmalab.spec.row import Row, dataclass
 from rdmalab.spec.states import QPType
 
 

@@ -3,11 +3,11 @@
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from rdmalab.command import NOWHERE, NotUnderstood, Unit
 from rdmalab.grammar.hints import suggest
 from rdmalab.grammar.quantities import SCALES, any_quantity, spelled
+from rdmalab.spec.row import dataclass
 from rdmalab.sweep.measures import quantile, unit_of
 from rdmalab.sweep.table import Row, is_number
 

@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from itertools import product
 
@@ -17,6 +17,7 @@ from rdmalab.jobs.limits import Limits
 from rdmalab.lab import open_session
 from rdmalab.scenario.loader import FileError, Scenario, loads
 from rdmalab.scenario.runner import Runner, StepOutcome
+from rdmalab.spec.row import dataclass
 from rdmalab.sweep.measures import Value, evaluated
 from rdmalab.version import VERSION
 from rdmalab.vocabulary import VOCABULARY

@@ -6,7 +6,6 @@ import dataclasses
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard, cast
 
@@ -14,6 +13,7 @@ from rdmalab.command import NotUnderstood
 from rdmalab.jobs import result_file
 from rdmalab.jobs.limits import Ending, Limits, Outcome, Pool
 from rdmalab.scenario.loader import Scenario
+from rdmalab.spec.row import dataclass
 from rdmalab.sweep.measures import Measure, Value, quantile
 from rdmalab.sweep.point import Ended, Experiment, Item, Point, Result, play
 

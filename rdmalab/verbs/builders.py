@@ -1,6 +1,6 @@
 """Builders of the extended post API: each makes one work request, which `wr_complete` posts."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Annotated, Any
 
 from rdmalab.command import VERB, Alias, InC, command
@@ -26,6 +26,7 @@ from rdmalab.hca.wr import (
 )
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import ATOMIC_BYTES
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.work import Placement, Selectivity, SendFlags, WROpcode
 from rdmalab.verbs.nouns import Qp
 from rdmalab.world.world import World

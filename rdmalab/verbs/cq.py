@@ -1,6 +1,5 @@
 """Completion queues: made, resized, polled, destroyed; `events` has their completion events."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import VERB, Noun, OneOf, Thing, command
@@ -10,6 +9,7 @@ from rdmalab.hca.objects import CompChannel
 from rdmalab.hca.polling import CurrentWc
 from rdmalab.hca.wr import U64, Cqe
 from rdmalab.spec.completions import READS, STANDARD_FIELDS, WcEx
+from rdmalab.spec.row import dataclass
 from rdmalab.verbs.nouns import Channel, Cq, NewCq, on
 from rdmalab.world.world import World
 

@@ -1,6 +1,5 @@
 """Events: completion channels that wake a program, and what the device reports sideways."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import VERB, Noun, Thing, command
@@ -9,6 +8,7 @@ from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.objects import CompChannel
 from rdmalab.hca.wr import U32
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
+from rdmalab.spec.row import dataclass
 from rdmalab.verbs.nouns import Channel, Cq, NewChannel
 from rdmalab.world.world import World
 

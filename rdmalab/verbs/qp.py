@@ -1,7 +1,7 @@
 """Queue pairs, and what leads packets to them: address handles, multicast groups, flow rules."""
 
 import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Annotated, Any
 
 from rdmalab.command import VERB, Bits, Noun, Thing, command
@@ -11,6 +11,7 @@ from rdmalab.hca.attributes import FIELDS, AhAttr, Capacity, Gid, QpAttr
 from rdmalab.hca.errors import check_useful
 from rdmalab.hca.objects import AddressHandle, FlowAttr, FlowSpec, ProtectionDomain
 from rdmalab.hca.qp import QueuePair
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import Attr, QPType, fields_of
 from rdmalab.verbs.nouns import (
     Ah,

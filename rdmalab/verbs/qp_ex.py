@@ -1,11 +1,10 @@
 """Extended queue pairs: created with the builders of ibv_wr_* that they will use."""
 
-from dataclasses import dataclass
-
 from rdmalab.command import VERB, Thing, command
 from rdmalab.hca import extended
 from rdmalab.hca.qp import Extended, QueuePair
 from rdmalab.spec.builders import InitMask
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.work import SendOps
 from rdmalab.verbs.nouns import NewQp, Pd, Qp
 from rdmalab.verbs.qp import QpInitAttr, create_qp

@@ -1,12 +1,12 @@
 """Calls: which verb was called, on which node, and with which errno it came back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.grammar.answers import fits
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record, kind_of, node_of
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt
 from rdmalab.views.columns import Col, Meaning, describe
 from rdmalab.world.world import World

@@ -9,7 +9,6 @@ moment are continued.
 import dataclasses
 from collections.abc import Callable, Hashable
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 from rdmalab.hca.psn import MASK, diff
@@ -17,6 +16,7 @@ from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import OPCODES, Op
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
 from rdmalab.spec.refusals import Syndrome
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCOpcode

@@ -5,7 +5,6 @@ the time does not grow with the session. The newest comes first.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, Any
 
@@ -20,6 +19,7 @@ from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import NO_LIMIT, PortState
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
 from rdmalab.spec.refusals import REFUSALS, Syndrome
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import ATTRIBUTES, QPState, QPType, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode

@@ -1,12 +1,12 @@
 """The scheduled events: packets that will arrive, ports that will send, timers."""
 
-from dataclasses import dataclass
 from enum import IntEnum, auto
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca import requester
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.names import Names
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.work import is_local
 from rdmalab.views import fmt, record_text
 from rdmalab.views.columns import Col, Meaning, describe

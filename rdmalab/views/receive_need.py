@@ -1,6 +1,5 @@
 """Whether a queue pair needs a receive: a message found none, or the peer has sent for one."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import Thing
@@ -9,6 +8,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt
 from rdmalab.views.columns import Col, Meaning, describe, words
 from rdmalab.world.relations import partner_of

@@ -1,6 +1,5 @@
 """Sends that wait while no packet, timer or program is pending, and the send that failed last."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import Noun, Thing
@@ -9,6 +8,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, kind_of, node_of, object_of
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode

@@ -1,12 +1,11 @@
 """The QP state diagram: all states, the current one, legal next states and their attributes."""
 
-from dataclasses import dataclass
-
 from rdmalab.command import Thing
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec import records as rec
 from rdmalab.spec import states as spec_states
 from rdmalab.spec.records import Kind, node_of, object_of
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import QPState, legal_next
 from rdmalab.views import fmt
 from rdmalab.world.world import World

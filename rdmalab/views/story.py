@@ -1,12 +1,13 @@
 """A sentence for every record, and one for every event."""
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import groupby
 
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import KINDS, Kind
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt, record_text
 from rdmalab.views.columns import Col, Meaning, describe
 from rdmalab.world.world import World

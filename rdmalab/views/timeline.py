@@ -4,7 +4,6 @@ Its cost depends on the number of cells and marks, not on the length of the bran
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum, auto
 from itertools import pairwise
 from typing import Annotated
@@ -14,6 +13,7 @@ from rdmalab.session.history import History
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, event_of, kind_of
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt, planned
 from rdmalab.views.columns import Meaning

@@ -1,11 +1,11 @@
 """An Ethernet frame of a RAW_PACKET queue pair: bytes that a program can set freely."""
 
-from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 from typing import ClassVar
 
 from rdmalab.spec.opcodes import FRAME
+from rdmalab.spec.row import dataclass
 from rdmalab.wire.header import Header
 from rdmalab.wire.headers import ARP, TCP, UDP, Ethernet, IPv4
 from rdmalab.wire.inside import ARP_TYPE, Inside, inside_frame

@@ -1,6 +1,5 @@
 """Declaration of a header: names and bits. Lengths, offsets, packing and legends are derived."""
 
-from dataclasses import dataclass
 from typing import (
     Annotated,
     ClassVar,
@@ -10,6 +9,8 @@ from typing import (
     dataclass_transform,
     get_type_hints,
 )
+
+from rdmalab.spec.row import dataclass
 
 
 # No NamedTuple: it would equal the one of `command` that has the same width, and in Python 3.11.2

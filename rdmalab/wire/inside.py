@@ -1,7 +1,6 @@
 """The contents of a network packet: IP, and TCP or UDP in it, parsed from arbitrary bytes."""
 
-from dataclasses import dataclass
-
+from rdmalab.spec.row import dataclass
 from rdmalab.wire.headers import TCP, UDP, Ethernet, IPv4, IPv6
 
 IPV4, ARP_TYPE, IPV6 = 0x0800, 0x0806, 0x86DD

@@ -1,9 +1,10 @@
 """A packet as the engines use it: addresses, headers, payload; no bytes."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from ipaddress import IPv4Address, IPv6Address
 
 from rdmalab.spec.opcodes import OPCODES, Opcode
+from rdmalab.spec.row import dataclass
 from rdmalab.wire.checksum import ICRC_LENGTH
 from rdmalab.wire.header import Header
 from rdmalab.wire.headers import (

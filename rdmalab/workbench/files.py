@@ -3,7 +3,6 @@
 They are commands of the prompt: a scenario touches no file.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,6 +16,7 @@ from rdmalab.session.lines import Request
 from rdmalab.session.reverse import go_to_moment
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt
 from rdmalab.workbench.lab_words import MakeLab
 

@@ -1,6 +1,6 @@
 """Command inject: put bytes on the cable that no port has sent."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Annotated
 
 from rdmalab.command import (
@@ -17,6 +17,7 @@ from rdmalab.hca.port import link_layer
 from rdmalab.session.lines import Script
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.refusals import MALFORMED
+from rdmalab.spec.row import dataclass
 from rdmalab.views import occurrences, packets
 from rdmalab.wire.links import decode, encode
 from rdmalab.wire.packet import Packet

@@ -1,11 +1,11 @@
 """Commands of labs: task, hint, answer, submit, and the tour."""
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from rdmalab.command import PROSE, Facts, Recovery, command
 from rdmalab.session.lines import Request
 from rdmalab.session.session import Session
+from rdmalab.spec.row import dataclass
 
 
 @dataclass(slots=True)

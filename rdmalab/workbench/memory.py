@@ -1,12 +1,12 @@
 """Commands by which the application accesses its own memory: write, fill, read, hexdump, poke."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import SCRIPTABLE, Bits, NotUnderstood, Noun, Range, Region, Thing, command
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.session.session import Session
 from rdmalab.spec.records import Kind
+from rdmalab.spec.row import dataclass
 from rdmalab.world.world import World
 
 Node = Annotated[Thing, Noun.NODE]

@@ -1,6 +1,5 @@
 """Commands of the past and of branches: back, rewind, goto, checkpoint, branches, switch, diff."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import (
@@ -19,6 +18,7 @@ from rdmalab.session.history import History, read_only_visit
 from rdmalab.session.reverse import ReverseRun, Rewind, go_to_moment, jump_to
 from rdmalab.session.run_control import UNITS, RunControl
 from rdmalab.session.session import Session
+from rdmalab.spec.row import dataclass
 from rdmalab.views import changes, fmt
 from rdmalab.workbench.time import Granularity
 from rdmalab.workbench.view_requests import View

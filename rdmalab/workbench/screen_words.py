@@ -1,11 +1,11 @@
 """Commands of the screen: copy, snapshot, zoom, pane."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import Facts, OneOf, Recovery, command
 from rdmalab.session.lines import Request
 from rdmalab.session.session import Session
+from rdmalab.spec.row import dataclass
 
 PANES = ("left", "right", "wire", "why", "notes", "packet", "memory", "cq", "story", "log")
 _FACTS = Facts(recovery=Recovery.SKIP)

@@ -1,7 +1,6 @@
 """Short forms: use, connect, to_rts, reset. Each returns verbs, which the session runs."""
 
 import re
-from dataclasses import dataclass
 from itertools import count
 from typing import Annotated, NamedTuple
 
@@ -11,6 +10,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.session.lines import Script
 from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import (
     ATTRIBUTES,
     BRING_UP,

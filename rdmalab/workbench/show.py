@@ -1,6 +1,5 @@
 """Commands show, changes, node and quit; show prints the same rows as the panes."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import (
@@ -19,6 +18,7 @@ from rdmalab.session.history import read_only_visit
 from rdmalab.session.lines import Request
 from rdmalab.session.reverse import go_to_moment
 from rdmalab.session.session import Session
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt
 from rdmalab.views.changes import change_rows, facts, further_rows
 from rdmalab.workbench.view_requests import View, ViewRequest, Which

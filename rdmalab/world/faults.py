@@ -1,7 +1,7 @@
 """Faults, one class each: of the cable, or of an object at a time or a packet; random draws."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from rdmalab.command import Noun, Refused, Thing, Unit
@@ -11,6 +11,7 @@ from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.opcodes import OPCODES, PacketName
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import syndrome_of
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import QPState
 from rdmalab.wire.congestion import marked
 from rdmalab.wire.frame import Frame

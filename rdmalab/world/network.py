@@ -1,11 +1,12 @@
 """The network: the cable between the nodes, their addresses, and the way of each packet."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from rdmalab.hca import port
 from rdmalab.hca.device import Hca
 from rdmalab.spec.limits import LinkLayer, PortState
 from rdmalab.spec.records import Kind
+from rdmalab.spec.row import dataclass
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.headers import Ethernet
 from rdmalab.wire.links import decode, is_infiniband

@@ -1,8 +1,9 @@
 """One packet on the cable, and the effects of faults on it."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from rdmalab.spec.limits import LinkLayer
+from rdmalab.spec.row import dataclass
 from rdmalab.wire.frame import Frame, octets_of
 from rdmalab.wire.headers import Ethernet
 from rdmalab.wire.links import decode, link_layer_of

@@ -9,7 +9,7 @@ port where it is resolved: programs on one machine find each other by 127.0.0.1 
 import errno
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from ipaddress import IPv6Address
 from itertools import count
@@ -21,6 +21,7 @@ from rdmalab.compat.c.wire import Ask
 from rdmalab.compat.c.words import Answer, Fields
 from rdmalab.spec.connections import CmEvent as Event
 from rdmalab.spec.connections import RejectReason
+from rdmalab.spec.row import dataclass
 
 Handler = Callable[["Connections", Program, Ask, bytes], Answer | None]
 HANDLERS: dict[str, Handler] = {}

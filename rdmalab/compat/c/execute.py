@@ -8,7 +8,6 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -20,6 +19,7 @@ from rdmalab.compat.c.program import sleeps_without_end
 from rdmalab.compat.c.server import CHOOSE, Server
 from rdmalab.compat.c.trouble import Tell
 from rdmalab.lab import Lab
+from rdmalab.spec.row import dataclass
 
 __all__ = ["CHOOSE", "Clock", "Command", "Execution", "join", "start"]
 

@@ -8,9 +8,10 @@ that the program prints; others have their own, since two processes may use one 
 import ctypes
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from rdmalab.compat.buffers import differences
+from rdmalab.spec.row import dataclass
 
 # Compared before each event, because a program writes without a call and may spin on a byte;
 # long ranges in part, or ten messages of 1 MiB would cost seconds.

@@ -11,9 +11,10 @@ import tty
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from operator import attrgetter
 from types import MappingProxyType
+
+from rdmalab.spec.row import dataclass
 
 _CHUNK = 1 << 16
 _REST = attrgetter("rest")

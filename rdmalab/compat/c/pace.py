@@ -1,6 +1,6 @@
 """Moments at which virtual time may pass under programs, or they are stuck; reads no clock."""
 
-from dataclasses import dataclass
+from rdmalab.spec.row import dataclass
 
 NEAR_NS = 50_000
 """Virtual time within which an event is not worth waiting for."""

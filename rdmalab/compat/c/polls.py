@@ -6,7 +6,6 @@ The calls are carried out before anything else happens. A poll is answered at on
 import errno
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from rdmalab.command import NotUnderstood, Noun, Ref
 from rdmalab.compat.c.calls import Calls
@@ -28,6 +27,7 @@ from rdmalab.compat.c.wire import (
     pack_cqe,
 )
 from rdmalab.compat.c.words import HANDLERS, NOTHING, Answer, Call
+from rdmalab.spec.row import dataclass
 
 _POLL, _RECEIVE, _SEND = NUMBERS["poll_cq"], NUMBERS["post_recv"], NUMBERS["post_send"]
 _PIECE = ("addr", "length", "lkey")

@@ -5,7 +5,7 @@ import struct
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from rdmalab.command import Noun, Ref
@@ -13,6 +13,7 @@ from rdmalab.compat.c.memory import Mirrors, read
 from rdmalab.compat.c.page import Page
 from rdmalab.compat.c.source_lines import Caller, Sites, thread_name
 from rdmalab.compat.c.wire import CALLER
+from rdmalab.spec.row import dataclass
 
 EMPTY_POLLS = 2
 """Number of empty polls in a row after which the program waits for the lab."""

@@ -8,12 +8,13 @@ import struct
 import termios
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from rdmalab.command import Ref
 from rdmalab.compat.c.program import Program
 from rdmalab.compat.c.wire import ANSWER, HEAD, LONGEST, WORDS, head_of
+from rdmalab.spec.row import dataclass
 
 _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid of SO_PEERCRED
 _COUNT = struct.Struct("i")

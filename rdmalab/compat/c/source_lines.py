@@ -2,9 +2,10 @@
 
 import shutil
 import subprocess
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from rdmalab.spec.row import dataclass
 
 _EXECUTABLE = 2  # e_type ET_EXEC: its code lies where the file says
 _TYPE = slice(16, 18)  # e_type of an ELF header

@@ -12,12 +12,12 @@ of that header is known here, and the compiler checks each name and type.
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
 from operator import attrgetter
 from typing import Any
 
 from rdmalab.hca.wr import Cqe
+from rdmalab.spec.row import dataclass
 
 HEAD = struct.Struct("<IHHQQQ")
 CALLER = struct.Struct("<QQQ")

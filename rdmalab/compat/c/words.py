@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from rdmalab.command import Noun, Ref
@@ -13,6 +12,7 @@ from rdmalab.compat.c.wire import Ask
 from rdmalab.hca.memory import NOT_MAPPED, PAGE, READ_ONLY
 from rdmalab.hca.port import guid
 from rdmalab.spec.access import Access
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import ATTRIBUTES
 from rdmalab.world.relations import DESTROYERS
 

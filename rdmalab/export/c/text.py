@@ -1,7 +1,7 @@
 """A call of C in a program: its declarations, the call, and the check of what it returned."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from errno import EAGAIN
 
 from rdmalab.command import Noun
@@ -9,6 +9,7 @@ from rdmalab.export.replay.calls import NotExportable
 from rdmalab.export.replay.names import Names, Writing, number
 from rdmalab.export.replay.program import Verb, filled
 from rdmalab.hca.wr import swap_octets
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.rules import errno_name
 
 _TYPES = {

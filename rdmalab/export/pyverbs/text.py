@@ -1,7 +1,7 @@
 """A call of pyverbs in a program: what is prepared, the call, what is looked at."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from errno import EAGAIN
 
 from rdmalab.command import New, Noun
@@ -9,6 +9,7 @@ from rdmalab.export.replay.calls import NotExportable
 from rdmalab.export.replay.names import Names, Writing, constant
 from rdmalab.export.replay.program import Verb, filled
 from rdmalab.hca.wr import swap_octets
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.rules import ERRNO_NAMES
 
 _DECIMAL = 1 << 16

@@ -3,7 +3,7 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum, IntFlag
 
 from rdmalab.command import New, Noun, Thing
@@ -12,6 +12,7 @@ from rdmalab.hca.device import Hca
 from rdmalab.hca.objects import inc_rkey
 from rdmalab.hca.port import gid_at
 from rdmalab.spec.c_names import ANY_PREFIX, full_name
+from rdmalab.spec.row import dataclass
 from rdmalab.world.world import World
 
 _DECIMAL = 1 << 16  # numbers from here on are written in hexadecimal digits

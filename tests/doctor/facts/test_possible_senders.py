@@ -1,7 +1,8 @@
 """Who may have something to say to a queue pair, and what kept it from saying it."""
 
-from rdmalab.doctor.diagnosis.related_subjects import newest, talkers, unsent
+from rdmalab.doctor.diagnosis.related_subjects import newest
 from rdmalab.doctor.facts.bring_up import stopped
+from rdmalab.doctor.facts.undelivered import talkers, unsent
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lab import Lab
 from tests.doctor.asking import case_of, pair
