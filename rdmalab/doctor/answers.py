@@ -23,3 +23,8 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "slow": ("PROGRESS", "RECEIVE"),
 }
 """The FAQs of the documents: the sections of the checklist that each works through, by name."""
+
+
+def list_for(name: str) -> str:
+    """The name of the checklist for a subject; for an empty name, that for what is wrong."""
+    return "no-receive" if ".recv_wr[" in name else "no-completion"

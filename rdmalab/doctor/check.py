@@ -4,7 +4,7 @@ Who writes a check imports the words of what it finds from here.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import wraps
 from typing import TypeVar
@@ -22,6 +22,7 @@ from rdmalab.doctor.evidence.finding import unknown as unknown
 from rdmalab.doctor.evidence.finding import wait as wait
 from rdmalab.doctor.evidence.finding import warn as warn
 from rdmalab.spec.causes import CauseRow, cause_rows
+from rdmalab.spec.row import dataclass
 
 
 def blocking(

@@ -1,10 +1,11 @@
 """A checklist worked through: every item with its verdict and what speaks for it."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 from typing import Any
 
+from rdmalab.doctor.answers import list_for
 from rdmalab.doctor.asking.questions import examples, normalised
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.check import Check, Finding, Verdict
@@ -14,6 +15,7 @@ from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.report.rows import AnswerInRows, Row, RowPart, evidence_rows
 from rdmalab.grammar.nodes import Node
 from rdmalab.session.session import Session
+from rdmalab.spec.row import dataclass
 
 VERDICTS = {Verdict.FAIL: "FAIL", Verdict.WARN: "warn", Verdict.WAIT: "wait", Verdict.UNKNOWN: "?",
             Verdict.OK: "pass", Verdict.NA: "-"}  # fmt: skip
@@ -79,14 +81,17 @@ def _of_section(items: list[tuple[Check, Finding]], name: str) -> list[Row]:
 
 
 def walk(session: Session, title: str, question: Node | None) -> ChecklistReport:
-    """Every item asked of what is asked about; without a question, of what is wrong first."""
+    """Every item asked of what is asked about; without a question, of what is wrong first.
+
+    title: of the list; empty: the one for that subject.
+    """
     log = Log(session)
     found = subjects(session, log, normalised(session, log, question))
+    name = name_of(session.names, found[0]) if found else ""
+    title = title or list_for(name)
     if not found:
         nothing = [(check, Finding(_NA)) for check in LISTS[title]]
         return ChecklistReport(title, "", nothing, examples(session, log))
     seen = diagnose(session, found[0], log, asked=True)
     by_slug = {check.slug: finding for check, finding in seen.findings}
-    return ChecklistReport(
-        title, name_of(session.names, found[0]), [(c, by_slug[c.slug]) for c in LISTS[title]]
-    )
+    return ChecklistReport(title, name, [(c, by_slug[c.slug]) for c in LISTS[title]])

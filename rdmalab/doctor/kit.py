@@ -5,9 +5,18 @@ from rdmalab.doctor.case import *
 from rdmalab.doctor.check import *
 from rdmalab.doctor.evidence import messages, ownership, posting_calls
 from rdmalab.doctor.evidence.content import octets_then, words_for
+from rdmalab.doctor.evidence.made_good import left_refused
 from rdmalab.doctor.evidence.messages import Piece, meet, piece_of
 from rdmalab.doctor.evidence.subject import name_of
-from rdmalab.doctor.facts import delivery, key_lookup, receivers, thread_waits, undelivered
+from rdmalab.doctor.facts import (
+    conditions,
+    delivery,
+    key_lookup,
+    memory_waits,
+    receivers,
+    thread_waits,
+    undelivered,
+)
 from rdmalab.doctor.facts.bring_up import set_at, stays_unanswered
 from rdmalab.doctor.facts.delivery import carried_out
 from rdmalab.doctor.facts.thread_waits import EventWaiter, ThreadWait, thread_wait

@@ -21,6 +21,7 @@ from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.world.relations import exists, users_of
 
 _THIS = re.compile(rf"\bthis ({'|'.join(Noun)})\b")  # the adapter knows no names
+_INDEX = re.compile(r"\bsgid_index=\d+")
 _ADDRESS = re.compile(r"\bah_attr=\{[^}]*\}")
 Suggestion = Callable[[Session, Invocation], str]
 
@@ -137,6 +138,26 @@ def _whole_address(session: Session, invocation: Invocation) -> str:
     return with_words(line, ["is_global=1", f"sgid_index={index}", "port_num=1", *hops])
 
 
+def _fitting_index(session: Session, invocation: Invocation) -> str:
+    """Name the entry of the GID table that is of the kind of dgid, where a node has this GID."""
+    index, line = _gid_index(session, invocation), invocation.line
+    if index is None:
+        return _whole_address(session, invocation)
+    word = f"sgid_index={index}"
+    if _INDEX.search(line):
+        return _INDEX.sub(word, line)
+    inner = line.replace("ah_attr={", f"ah_attr={{{word} ", 1)
+    return inner if inner != line else f"{line} {word}"
+
+
+def _gid_index(session: Session, invocation: Invocation) -> int | None:
+    """Place in the GID table of the node that has the dgid of a command; None if none has it."""
+    attr = invocation.arguments.get("attr", {})
+    dgid = attr.get("ah_attr", {}).get("dgid") if isinstance(attr, dict) else None
+    tables = [hca.gids for hca in session.world.nodes.values()]
+    return next((gids.index(dgid) for gids in tables if dgid and dgid in gids), None)
+
+
 def _meant_node(session: Session, invocation: Invocation) -> str:
     """The node of the QP named as the peer, or whose last octet is the LID; else another node."""
     given: CallArguments = invocation.arguments.get("attr", {})
@@ -244,7 +265,7 @@ WAYS_OUT: dict[str, Suggestion] = {
     "ah-global": _whole_address,
     "ah-sgid-index": _whole_address,
     "ah-sgid-empty": _whole_address,
-    "ah-dgid": _whole_address,
+    "ah-dgid": _fitting_index,
     "qp-parts": _with_parts,
     "qp-type-support": _as_rc,
     "srq-parts": _with_parts,

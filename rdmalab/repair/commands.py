@@ -326,9 +326,9 @@ def room_for(
 ) -> tuple[list[str], list[str]]:
     """Lines to type before receives of these lengths are posted, and the `sg` of each.
 
-    No two share bytes, nor does one with a receive that waits or was not polled: where the regions
-    of the domain have no such bytes left, another one is registered. An empty `sg` is that of an
-    empty message.
+    No two share bytes, nor does one with a receive that waits or was not polled, or with a send
+    that is not done: where the regions of the domain have no such bytes left, another one is
+    registered. An empty `sg` is that of an empty message.
     """
     found: list[SGE] = []
     for length in lengths:
@@ -364,7 +364,9 @@ def reconnect(
     lines += [_down(place, one) for one, _ in ends if one.state is not QPState.RESET]
     if all(given["pkey_index"] == "0" for _, given in ends):
         both = f"{place.qp_name(qp)} {place.qp_name(peer)}"
-        return [*lines, line("connect", both, options(place, qp, peer))]
+        given = options(place, qp, peer)
+        given |= {key: value for key, value in (ours or {}).items() if key in given}
+        return [*lines, line("connect", both, given)]
     moves = [move(place, q, now, to, given) for now, to in BRING_UP_MOVES for q, given in ends]
     return lines + moves
 
@@ -439,7 +441,7 @@ def region(
 def piece(place: CommandContext, node: str, pd: int, length: int) -> list[SGE]:
     """SGE for `length` bytes of a region of a domain that fits; empty if there is none.
 
-    Its first bytes on which no receive lies that waits for a message, if there are such.
+    Its first bytes that no request under way has, if there are such.
     """
     mr = region(place, node, pd, length, int(Access.LOCAL_WRITE))
     if mr is None:
@@ -451,7 +453,7 @@ def piece(place: CommandContext, node: str, pd: int, length: int) -> list[SGE]:
 def longer(place: CommandContext, qp: QueuePair, sg: list[SGE], length: int) -> list[SGE]:
     """The list with a longer last element, or one element elsewhere; as it is if none has room.
 
-    Elsewhere also where the bytes that are added are those of a receive.
+    Elsewhere also where the bytes that are added are those of a request under way.
     """
     *first, last = sg or [SGE()]
     wanted = length - sum(sge.length for sge in first)

@@ -1,4 +1,4 @@
-"""Bytes of registered memory that no receive has: for the receives of a fix."""
+"""Bytes of registered memory that no work request has: for the receives of a fix."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -14,12 +14,13 @@ _MOST = 10_000  # newest records in which posts of unpolled receives and writes 
 
 
 def unused(world: World, domain: Thing, length: int, beside: Sequence[SGE] = ()) -> list[SGE]:
-    """SGE for the first bytes of a domain that no receive and none of `beside` has; [] if none.
+    """SGE for the first bytes of a domain that no request and none of `beside` has; [] if none.
 
-    A receive has its bytes while it waits, and until its completion is polled. Bytes that the
-    program has written come last: it may still need them.
+    A receive has its bytes while it waits, and until its completion is polled; a send until it is
+    done, as it may be retransmitted. Bytes that the program has written come last: it may still
+    need them.
     """
-    used = [*beside, *_received_into(world, domain.node)]
+    used = [*beside, *_in_use(world, domain.node)]
     mine = [mr for mr in world.nodes[domain.node].mrs.items.values()
             if mr.pd == domain.number and mr.access & Access.LOCAL_WRITE]  # fmt: skip
     written = list(_written(world, domain.node)) if mine else []
@@ -37,12 +38,23 @@ def unused(world: World, domain: Thing, length: int, beside: Sequence[SGE] = ())
 
 
 def is_unused(world: World, node: str, piece: SGE) -> bool:
-    """Whether no receive has one of these bytes; as for `unused`."""
+    """Whether no request has one of these bytes; as for `unused`."""
     return not any(
         each.lkey == piece.lkey
         and each.addr < piece.addr + piece.length and piece.addr < each.addr + each.length
-        for each in _received_into(world, node)
+        for each in _in_use(world, node)
     )  # fmt: skip
+
+
+def _in_use(world: World, node: str) -> list[SGE]:
+    """The SGEs of the receives of a node that are not over, and of its sends that are not done.
+
+    The bytes of an INLINE send were copied at its post.
+    """
+    qps = world.nodes[node].qps.items.values()
+    sends = (wqe for qp in qps for serial, wqe in qp.sq.wqes.items()
+             if serial >= qp.comp.serial and wqe.inline is None)  # fmt: skip
+    return [*_received_into(world, node), *(sge for wqe in sends for sge in wqe.sg)]
 
 
 def _received_into(world: World, node: str) -> list[SGE]:

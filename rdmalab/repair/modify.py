@@ -1,7 +1,6 @@
 """A refused `modify_qp`: the rule of its transition, and lines that are legal instead."""
 
 from collections import deque
-from dataclasses import dataclass
 from itertools import pairwise
 
 from rdmalab.command import CallArguments
@@ -12,6 +11,7 @@ from rdmalab.repair.commands import address_words
 from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
 from rdmalab.spec.profiles import Profile
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import (
     ATTRIBUTES,
     BRING_UP,

@@ -64,6 +64,13 @@ def test_rnr_slow_of_a_send_that_completed_late(question: str) -> None:
     assert "the next try is at" not in long.text
 
 
+def test_rnr_slow_names_the_shared_receive_queue() -> None:
+    late = (_SEND.format(n=1), "run 10us", "post_srq_recv B.srq0 wr_id=2 sg=B.mr0[0:16]", "run")
+    remedy = why(played("use srq_pair min_rnr_timer=20", *late), "A.qp0.wr[1]").remedy
+    assert remedy is not None
+    assert "post a receive on B.srq0 before A.qp0 sends" in remedy.cure.program
+
+
 def test_mtu_small_warns_after_success() -> None:
     read = (
         "post_send A.qp0 wr_id=1 opcode=RDMA_READ sg=A.mr0[0:40000] remote=B.mr0[0] flags=SIGNALED"
@@ -208,6 +215,19 @@ def test_stale_bytes_that_were_delivered_are_a_failure(qp: str) -> None:
         assert (report.slug, report.is_trouble) == ("ordering", True), question
 
 
+@pytest.mark.parametrize("flags", ["SIGNALED|INLINE", "SIGNALED|INLINE|FENCE"])
+def test_inline_bytes_are_those_of_the_post_with_and_without_fence(flags: str) -> None:
+    lab = played(_PAIR, *_STALE, _FETCH, _PASS_ON.format(qp="qp0", flags=flags), "run",
+                 "poll_cq A.cq0 num_entries=2")  # fmt: skip
+    assert lab.look('B.mr0[512:516] == "old!"')
+    for question in ("", "A.qp0.wr[2]", "B.mr0[512:516]"):
+        report = why(lab, question)
+        assert (report.slug, report.is_trouble) == ("ordering", True), question
+        assert "INLINE and so as of its post" in report.text
+        assert report.remedy is not None
+        assert report.remedy.cure.program.endswith("after the completion of A.qp0.wr[1]")
+
+
 @pytest.mark.parametrize("flags", ["SIGNALED", "SIGNALED|FENCE"])
 def test_bytes_that_are_the_same_before_and_after_are_not_stale(flags: str) -> None:
     lab = played(_PAIR, _FETCH, _PASS_ON.format(qp="qp0", flags=flags), "run", "poll_cq A.cq0")
@@ -231,7 +251,7 @@ def test_ud_40_bytes_count_in_questions_about_the_payload() -> None:
         report = why(lab, question)
         assert (report.slug, report.is_trouble) == ("buffer-reused-early", True), question
     assert not why(lab, "B.mr0[40:60]").is_trouble
-    assert why(lab, "B.mr0[1020:1040]").slug == "ud-40-bytes"
+    assert why(lab, "B.mr0[1000:1040]").slug == "ud-40-bytes"
 
 
 def test_rnr_infinite_by_the_receiving_qp() -> None:

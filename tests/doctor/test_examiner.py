@@ -142,10 +142,12 @@ def test_a_server_that_waits_for_its_next_request_is_no_failure() -> None:
              "opcode=SEND sg=B.mr0[64:72] flags=SIGNALED; poll B.cq0; end")  # fmt: skip
     ask = ("loop 3; post_recv A.qp3 wr_id=2 sg=A.mr0[128:136]; post_send A.qp3 wr_id=3 opcode=SEND "
            "sg=A.mr0[0:8] flags=SIGNALED; poll A.cq0; end")  # fmt: skip
-    lab = pair("create_cq A.sends cqe=32", "destroy_qp A.qp0", "create_qp A.qp3 "
-               "pd=A.pd0 qp_type=RC send_cq=A.sends recv_cq=A.cq0 max_send_wr=8 max_recv_wr=8",
-               "reset B.qp0", "connect A.qp3 B.qp0", f"program B.srv lines={{{serve}}}",
-               f"program A.cli lines={{{ask}}}", "run 60us")  # fmt: skip
+    lab = Lab()
+    for line in ("use rc_pair", "create_cq A.sends cqe=32", "destroy_qp A.qp0", "create_qp A.qp3 "
+                 "pd=A.pd0 qp_type=RC send_cq=A.sends recv_cq=A.cq0 max_send_wr=8 max_recv_wr=8",
+                 "reset B.qp0", "connect A.qp3 B.qp0", f"program B.srv lines={{{serve}}}",
+                 f"program A.cli lines={{{ask}}}", "run 60us"):  # fmt: skip
+        well(lab, line)
     assert lab.look("A.cli.state == DONE")
     assert not why(lab).is_trouble
     assert not why(lab, "B.srv").is_trouble

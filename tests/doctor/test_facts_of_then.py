@@ -131,7 +131,7 @@ def test_refusal_of_a_peer_that_is_destroyed_while_its_nak_is_under_way(
     assert report.causes[0].finding.evidence[0].text.endswith(text)
     assert "destroyed" not in report.text
     change = "give the modify_qp of event 9 qp_access_flags=REMOTE_WRITE|REMOTE_READ"
-    fix = change if "qp_access_flags" in text else "after event 13 this works"
+    fix = change if "qp_access_flags" in text else "after event 13, as line 4 of 4, this works"
     assert f"fix: change the program: {fix}" in report.text
 
 

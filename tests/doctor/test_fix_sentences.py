@@ -107,3 +107,60 @@ def test_the_fix_of_a_datagram_with_a_wrong_key_has_a_receive_with_room_for_the_
     assert report.slug == "ud-qkey"
     fix = report.remedy
     assert fix is None or fix.works or "LOC_LEN_ERR" not in fix.failure
+
+
+def test_a_receive_without_room_for_a_longer_one_says_which_end_has_to_change() -> None:
+    lab = played(
+        "use rc_pair length=64", "reg_mr B.long pd=B.pd0 length=256 access=LOCAL_WRITE",
+        "post_recv A.qp0 wr_id=1 sg=A.mr0[0:64]",
+        "post_send B.qp0 wr_id=2 opcode=SEND sg=B.long[0:128] flags=SIGNALED", "run",
+        "poll_cq A.cq0",
+    )  # fmt: skip
+    report = why(lab, "A.qp0.recv_wr[1]")
+    assert report.slug == "loc-len"
+    assert report.remedy is not None
+    text = report.remedy.cure.program
+    assert "register 128 bytes for each receive of A.qp0, or let B.qp0 send 64 at most" in text
+
+
+def test_the_fix_of_a_destroyed_pair_says_which_of_its_lines_it_shows() -> None:
+    lab = played("use rc_pair", _BEYOND, "run", "destroy_qp A.qp0", "destroy_qp B.qp0")
+    remedy = why(lab).remedy
+    assert remedy is not None
+    many = len(remedy.cure.lines)
+    assert f", as line {many} of {many}, this works: post_send" in remedy.cure.program
+
+
+def test_a_fix_names_a_second_lost_send_with_the_same_wr_id() -> None:
+    send = "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"
+    report = why(played("use rc_pair rnr_retry=0", send, "run", send, "run"))
+    assert report.remedy is not None
+    assert report.remedy.cure.note == "sends that it does not post again: wr2"
+
+
+def test_the_fix_of_a_lost_datagram_does_not_end_a_wait_that_goes_on() -> None:
+    to_b = "ah=A.ah0 remote_qpn=B.qp0 remote_qkey=0x11111111 flags=SIGNALED"
+    lab = played("use ud_pair", f"post_send A.qp0 wr_id=5 opcode=SEND sg=A.mr0[0:8] {to_b}",
+                 "program B.rx lines={wait B.mr0[600] == 9}", "run")  # fmt: skip
+    text = _fix(why(lab, "A.qp0.wr[5]"))
+    assert "it ends the wait, no more (B.rx still waits" not in text
+
+
+def test_the_fix_for_a_destroyed_pair_must_help_the_threads_that_were_stopped_before() -> None:
+    send = "post_send B.qp0 wr_id=1 opcode=SEND sg=B.mr0[0:8] flags=SIGNALED"
+    threads = ("program A.rx lines={poll A.cq0; poll A.cq0}",
+               f"program B.tx lines={{{send}; poll B.cq0}}")  # fmt: skip
+    lab = played("use rc_pair rnr_retry=0", *threads, "run 9us", "stop A.rx",
+                 "destroy_qp A.qp0", "destroy_qp B.qp0")  # fmt: skip
+    text = _fix(why(lab, "B.qp0.wr[1]"))
+    assert "this works" not in text
+    assert "this helps (A.rx still waits in line 2: poll A.cq0)" in text
+
+
+def test_the_fix_for_a_destroyed_pair_names_what_it_does_not_post_again() -> None:
+    lab = played("use rc_pair rnr_retry=0", *(
+        f"post_send A.qp0 wr_id={n} opcode=SEND sg=A.mr0[0:8] flags=SIGNALED" for n in (1, 2)
+    ), "run", "destroy_qp A.qp0", "destroy_qp B.qp0")  # fmt: skip
+    text = _fix(why(lab, "A.qp0.wr[1]"))
+    assert "change the program" in text
+    assert "this works (sends that it does not post again: wr2): " in text

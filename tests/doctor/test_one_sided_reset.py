@@ -1,7 +1,8 @@
-"""One end was reset and brought up again; the other end takes its packets for duplicates."""
+"""A reset of one end or of both, after which the next packets are taken for duplicates."""
 
 import pytest
 
+from rdmalab.lab import Lab
 from tests.doctor.asking import played, why
 from tests.doctor.tidying import destroy_all
 from tests.mistakes.fixes import carried_out
@@ -46,3 +47,59 @@ def test_a_reset_end_that_goes_on_with_the_number_that_its_peer_expects_is_well(
     lab = played(*_lines(*_WRITE, " psn=1"))
     assert not why(lab).is_trouble
     assert not why(lab, "A.qp0.wr[2]").causes
+
+
+_STALE = (
+    "use rc_pair", "fault delay A->B nth=1 by=50us", 'write A.mr0[0:4] "oldX"',
+    'write A.mr0[8:12] "newY"', "post_recv B.qp0 wr_id=7 sg=B.mr0[512:576]",
+    "post_send A.qp0 wr_id=1 {old} flags=SIGNALED", "run 2us", "reset A.qp0", "reset B.qp0",
+    "connect A.qp0 B.qp0", "post_recv B.qp0 wr_id=8 sg=B.mr0[512:576]", "run {pause}",
+    "post_send A.qp0 wr_id=2 {new} flags=SIGNALED", "run 2s", "poll_cq A.cq0",
+)  # fmt: skip
+_OLD = {
+    "write": "opcode=RDMA_WRITE sg=A.mr0[0:4] remote=B.mr0[0]",
+    "send": "opcode=SEND sg=A.mr0[0:4]",
+}
+_NEW = {
+    "write": "opcode=RDMA_WRITE sg=A.mr0[8:12] remote=B.mr0[64]",
+    "send": "opcode=SEND sg=A.mr0[8:12]",
+    "long": "opcode=RDMA_WRITE sg=A.mr0[8:2008] remote=B.mr0[1024]",
+}
+
+
+def _stale(old: str, new: str, pause: str = "60us") -> Lab:
+    return played(*(line.format(old=_OLD[old], new=_NEW[new], pause=pause) for line in _STALE))
+
+
+@pytest.mark.parametrize("tidy", [False, True])
+@pytest.mark.parametrize("question", ["A.qp0.wr[2]", ""])
+@pytest.mark.parametrize("new", list(_NEW))
+@pytest.mark.parametrize("old", list(_OLD))
+def test_a_packet_of_the_connection_before_takes_the_psn_of_a_request(
+    old: str, new: str, question: str, tidy: bool
+) -> None:
+    lab = _stale(old, new)
+    if tidy:
+        destroy_all(lab.session)
+    report = why(lab, question)
+    assert (report.slug, report.is_trouble) == ("stale-packet", True)
+    assert "B.qp0 took a packet of A.qp0.wr[1] for psn=0 of its next connection" in report.text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "question"),
+    [("write", "write", "B.mr0[0:4]"), ("write", "write", "B.mr0[64:68]"),
+     ("send", "write", "B.mr0[512:516]"), ("send", "send", "B.qp0.recv_wr[8]")],
+)  # fmt: skip
+def test_what_an_old_packet_left_has_this_cause(old: str, new: str, question: str) -> None:
+    report = why(lab := _stale(old, new), question)
+    assert report.slug == "stale-packet"
+    assert report.remedy is not None
+    if question != "B.mr0[512:516]":  # the WRITE that is lost goes elsewhere
+        assert report.remedy.works
+        assert not carried_out(lab.session, report, alone=True)
+
+
+def test_an_old_packet_that_comes_after_its_psn_was_used_changes_nothing() -> None:
+    assert why(_stale("write", "write", "5us"), "A.qp0.wr[2]").slug != "stale-packet"
+    assert why(_stale("write", "write", "5us")).slug != "stale-packet"

@@ -146,3 +146,74 @@ def test_waiting_for_a_read_has_an_end_and_no_fix(wr_id: int) -> None:
     ended = fmt.clock(lab.look(f"A.qp0.wr[{wr_id}].completed_ns"))
     assert f"completes at {ended} if time goes on" in report.text
     assert "fix" not in report.text
+
+
+_SERVER = (
+    "program B.rx pace=50us lines={loop; poll B.cq0; sleep 20us; post_recv B.qp0 wr_id=9 "
+    "sg=B.mr0[0:64]; end}"
+)
+_THREE = "; ".join(_SEND.replace("=7", f"={n}") for n in (1, 2, 3))
+_SLOW_RNR = ("use rc_pair min_rnr_timer=0",
+             "post_recv B.qp0 wr={wr_id=1 sg=B.mr0[0:64]} wr={wr_id=2 sg=B.mr0[64:128]}", _SERVER,
+             f"program A.tx pace=50us lines={{{_THREE}; poll A.cq0; poll A.cq0; poll A.cq0}}",
+             "run 300ms")  # fmt: skip
+
+
+def test_a_thread_that_polls_names_the_wait_of_its_work() -> None:
+    lab = played(*_SLOW_RNR)
+    for question in ("why A.tx", "why A.qp0.wr[3]", "why"):
+        report = answer(lab, question)
+        assert (report.outcome.kind, report.slug) == (Status.PENDING, "rnr-slow"), question
+        assert not report.is_trouble
+        assert report.remedy is None or not report.remedy.works
+    lab.do("run 500ms")
+    report = answer(lab, "why")
+    assert (report.name, report.outcome.kind) == ("A.qp0.wr[3]", Status.LATE)
+    assert report.slug == "rnr-slow"
+
+
+def test_a_server_that_has_served_waits_for_the_next_request_and_is_well() -> None:
+    recv = "post_recv B.qp0 wr_id={} sg=B.mr0[{}:{}]"
+    served = ("use rc_pair", recv.format(1, 0, 64), "program B.rx lines={loop; poll B.cq0; "
+              f"{recv.format(2, 0, 64)}; end}}", f"program A.tx lines={{{_SEND}; poll A.cq0}}",
+              "run 100us")  # fmt: skip
+    events = ("use rc_pair channel=1", recv.format(1, 0, 64), recv.format(2, 64, 128),
+              "program B.rx lines={loop; req_notify_cq B.cq0; poll B.cq0 until B.cq0.count == 0; "
+              "get_cq_event B.ch0; ack_cq_events B.cq0; end}",
+              f"program A.tx lines={{sleep 2us; {_SEND}; poll A.cq0}}", "run 100us")  # fmt: skip
+    for lines in (served, events):
+        lab = played(*lines)
+        assert answer(lab, "why").outcome.kind is Status.WELL
+        report = answer(lab, "why B.rx")
+        assert (report.outcome.kind, report.slug) == (Status.PENDING, "silent-peer")
+        assert report.remedy is None
+
+
+_REPLY = "post_send B.qp0 wr_id=8 opcode={} sg=B.mr0[512:576]{}"
+_REPLIES = (_REPLY.format("SEND", ""), _REPLY.format("SEND", " flags=INLINE"),
+            _REPLY.format("RDMA_WRITE", " remote=A.mr0[512]"))  # fmt: skip
+_CLIENT = f"program A.tx lines={{sleep 2us; {_SEND}; poll A.cq0; sleep 9us; poll_cq A.cq0}}"
+
+
+@pytest.mark.parametrize("reply", _REPLIES)
+@pytest.mark.parametrize("again", ["", "post_recv B.qp0 wr_id=5 sg=B.mr0[0:64]; "])
+def test_an_event_server_whose_replies_are_unsignaled_is_well(reply: str, again: str) -> None:
+    receives = "wr={wr_id=3 sg=B.mr0[128:192]} wr={wr_id=4 sg=B.mr0[192:256]}"
+    loop = ("get_cq_event B.ch0; ack_cq_events B.cq0; req_notify_cq B.cq0; "
+            "poll B.cq0 until B.cq0.count == 0")  # fmt: skip
+    lab = played("use rc_pair channel=1 max_inline_data=64", f"post_recv B.qp0 {receives}",
+                 f"program B.srv lines={{req_notify_cq B.cq0; loop; {loop}; {again}{reply}; end}}",
+                 "post_recv A.qp0 wr_id=5 sg=A.mr0[512:576]",
+                 _CLIENT, "run 100us")  # fmt: skip
+    assert answer(lab, "why").outcome.kind is Status.WELL
+    report = answer(lab, "why B.srv")
+    assert (report.outcome.kind, report.slug) == (Status.PENDING, "silent-peer")
+
+
+def test_an_event_server_that_waits_for_its_own_unsignaled_send_hangs() -> None:
+    loop = "get_cq_event B.ch0; ack_cq_events B.cq0; req_notify_cq B.cq0; poll B.cq0"
+    lab = played("use rc_pair channel=1", "post_recv B.qp0 wr_id=3 sg=B.mr0[128:192]",
+                 f"program B.srv lines={{req_notify_cq B.cq0; loop; {loop}; {_REPLIES[0]}; end}}",
+                 "post_recv A.qp0 wr_id=5 sg=A.mr0[512:576]",
+                 _CLIENT, "run 100us")  # fmt: skip
+    assert answer(lab, "why").slug == "unsignaled"

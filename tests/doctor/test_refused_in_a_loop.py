@@ -1,7 +1,7 @@
 """Threads that make a refused call again and again, and READs that brought half-old bytes."""
 
 from rdmalab.doctor.evidence.outcome import Status
-from tests.doctor.asking import answer, played
+from tests.doctor.asking import answer, played, why
 from tests.each import each
 
 _SPIN = "program A.bye lines={{loop; try EBUSY {}; sleep 1us; end}}"
@@ -40,3 +40,11 @@ def test_a_read_knows_that_its_owner_changed_the_bytes_meanwhile(
     assert report.outcome.kind is Status.COMPLETED
     assert (report.slug == "lent-buffer-reused") is not late
     assert report.is_trouble is not late
+
+
+def test_a_try_that_succeeds_names_no_object_that_is_missing() -> None:
+    lab = played("use rc_pair", "create_cq A.cq1 cqe=4",
+                 "program A.main lines={try EBUSY destroy_cq A.cq1}", "run")  # fmt: skip
+    report = why(lab, "A.main")
+    assert "no-such-object" not in [cause.check.slug for cause in report.chain]
+    assert "EBUSY was expected; it succeeded" in report.text

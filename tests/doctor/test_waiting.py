@@ -96,6 +96,30 @@ def test_already_polled_by_another_thread() -> None:
     assert not report.remedy.works  # the READ once more ends the wait; the bug stays
 
 
+_OTHER_WRITE = (
+    "post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[64:72] remote=B.mr0[64] flags=SIGNALED"
+)
+
+
+@pytest.mark.parametrize("tidy", [(), ("stop A.t2", "reset A.qp0", "reset B.qp0")])
+@pytest.mark.parametrize("polls", [
+    ("poll A.cq0", "poll A.cq0"), ("loop", "poll_cq A.cq0", "end"),
+    ("poll A.cq0 until A.cq0.total == 2",),
+])  # fmt: skip
+def test_already_polled_by_a_thread_that_then_got_its_own(
+    polls: tuple[str, ...], tidy: tuple[str, ...]
+) -> None:
+    read = "post_send A.qp0 wr_id=1 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED"
+    other = program("A.t1", "sleep 300ns", _OTHER_WRITE, *polls)
+    waiter = program("A.t2", read, "sleep 10us", "poll A.cq0")
+    lab = played(_PAIR, waiter, other, "run 100us", *tidy)
+    for asked in ("A.t2", ""):
+        report = why(lab, asked)
+        assert (report.slug, report.outcome.kind) == ("already-polled", Status.NEVER)
+        assert "A.t1 polled one of 2 completions from A.cq0, of A.qp0.wr[1]" in evidence(report)
+        assert "nothing-outstanding" not in [cause.check.slug for cause in report.chain]
+
+
 # --------------------------------------------------------------------------- asynchronous events
 def test_an_event_that_is_never_raised_is_waited_for_in_vain() -> None:
     lines = ("get_async_event B", "ack_async_event B", "destroy_qp B.qp0")
@@ -254,7 +278,8 @@ def test_silent_peer_of_a_server_is_no_trouble() -> None:
     server = program("B.rx", "loop", "poll B.cq0", "post_recv B.qp0 wr_id=2 sg=B.mr0[0:8]", "end")
     lab = played(_PAIR, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:8]", server, send("A", 30), "run 40us",
                  "poll_cq A.cq0")  # fmt: skip
-    report = why(lab)
+    assert why(lab).outcome.kind is Status.WELL
+    report = why(lab, "B.rx")
     assert (report.slug, report.is_trouble) == ("silent-peer", False)
     lab.do("stop B.rx")
     assert why(lab).slug == "well"
@@ -395,7 +420,7 @@ def test_a_thread_whose_message_finds_no_receive_has_not_polled_too_often() -> N
     last = send("A", 20).replace("qp0", "qp1")
     second = program("A.t1", "sleep 30us", last, "poll A.cq0")
     rx = program("B.rx", "poll B.cq0", "poll B.cq0", "poll B.cq0")
-    lab = played("use srq_pair", recv, first, second, rx, "run 5ms")
+    lab = played("use srq_pair", recv, first, second, rx, "run 1500us")
     assert (why(lab, "").slug, why(lab, "A.t1").slug) == ("rnr-infinite", "rnr-infinite")
     report = why(lab, "B.rx")
     assert report.slug == "rnr-infinite"
@@ -455,3 +480,18 @@ def test_a_thread_that_waits_for_bytes_polls_no_wrong_queue() -> None:
                  send("A", 2), "run 1ms")  # fmt: skip
     for asked in ("B.rx", ""):
         assert why(lab, asked).slug == "condition-false"
+
+
+def test_a_thread_that_polls_for_a_datagram_which_went_to_another_queue_pair_hangs() -> None:
+    to_qp1 = "post_send B.qp0 opcode=SEND sg=B.mr0[0:8] ah=B.ah0 remote_qpn=A.qp1"
+    lab = played(
+        "use ud_pair", "create_cq A.cq1 cqe=8",
+        "create_qp A.qp1 pd=A.pd0 qp_type=UD send_cq=A.cq1 recv_cq=A.cq1",
+        "modify_qp A.qp1 state=INIT pkey_index=0 port_num=1 qkey=0x11111111",
+        "modify_qp A.qp1 state=RTR", "modify_qp A.qp1 state=RTS sq_psn=0",
+        "post_recv A.qp1 sg=A.mr0[0:128]",
+        f"program B.srv lines={{sleep 2us; {to_qp1} remote_qkey=0x11111111}}",
+        "program A.c1 lines={post_recv A.qp0 sg=A.mr0[128:256]; poll A.cq0}", "run 100us",
+    )  # fmt: skip
+    report = why(lab, "A.c1")
+    assert (report.outcome.kind, report.is_trouble) == (Status.NEVER, True)

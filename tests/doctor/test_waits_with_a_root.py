@@ -176,3 +176,177 @@ def test_an_idle_server_with_a_byte_to_look_at_does_not_hang(look: str) -> None:
     assert why(lab, "B.rx").outcome.kind is not Status.NEVER
     lab.do("stop B.rx")
     assert not why(lab).is_trouble
+
+
+# --------------------------------------------------------------------------- what the peer left
+_BUILT = (
+    "use rc_pair",
+    "create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 max_send_wr=4 "
+    "max_recv_wr=4 send_ops_flags=RDMA_WRITE|SEND",
+    "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 max_send_wr=4 max_recv_wr=4",
+    "connect A.qx0 B.qp1", "post_recv B.qp1 wr_id=4 sg=B.mr0[512:576]",
+    r'write A.mr0[0:1] "\x01"',
+    "program A.tx lines={{wr_start A.qx0; wr_set A.qx0 wr_id=5 wr_flags=SIGNALED; {0}; "
+    "wr_set_sge A.qx0 sg=A.mr0[0:1]}}", "program B.rx lines={{{1}}}", "run 300us",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("build", "wait"),
+    [("wr_send A.qx0", "poll B.cq0"),
+     ("wr_rdma_write A.qx0 remote=B.mr0[100]", "wait B.mr0[100] == 1")],
+)  # fmt: skip
+@pytest.mark.parametrize("question", ["", "B.rx"])
+def test_what_the_peer_built_and_never_posted_is_the_root(
+    build: str, wait: str, question: str
+) -> None:
+    *first, tx, rx, run = _BUILT
+    report = why(played(*first, tx.format(build), rx.format("", wait), run), question)
+    assert (report.slug, report.outcome.kind) == ("region-not-completed", Status.NEVER)
+    assert report.remedy is not None
+    assert report.remedy.works
+
+
+@pytest.mark.parametrize("question", ["", "A.tx"])
+def test_a_message_that_a_peer_left_unread_when_it_ended_is_the_root(question: str) -> None:
+    lab = played(
+        "use rc_pair", "post_recv B.qp0 wr={wr_id=1 sg=B.mr0[0:64]} wr={wr_id=2 sg=B.mr0[64:128]}",
+        "post_recv A.qp0 wr_id=11 sg=A.mr0[600:664]",
+        "program A.tx lines={loop 2; post_send A.qp0 wr_id=5 opcode=SEND sg=A.mr0[0:8] "
+        "flags=SIGNALED; poll A.cq0; end; poll A.cq0}", "program B.rx lines={poll B.cq0}",
+        "run 1ms",
+    )  # fmt: skip
+    report = why(lab, question)
+    assert (report.slug, report.outcome.kind) == ("thread-stopped", Status.NEVER)
+    assert "B.rx has ended" in report.text
+    assert "1 message for B.qp0 unread on B.cq0" in report.text
+
+
+_AT_B = "remote_qpn=B.qp0 remote_qkey=0x11111111 flags=SIGNALED"
+_UD_AS_RC = ("create_qp A.qp1 pd=A.pd0 qp_type=UD send_cq=A.cq0 recv_cq=A.cq0 max_send_wr=8",
+             "modify_qp A.qp1 state=INIT pkey_index=0 port_num=1 qp_access_flags=REMOTE_WRITE",
+             f"post_send A.qp1 wr_id=3 opcode=SEND sg=A.mr0[0:8] ah=A.ah0 {_AT_B}")  # fmt: skip
+_NO_AH = (f"post_send A.qp0 wr_id=4 opcode=SEND sg=A.mr0[0:8] ah=NULL {_AT_B}",)
+_NO_OPCODE = ("post_send A.qp0 wr_id=4 opcode=77 sg=A.mr0[0:8] flags=SIGNALED",)
+
+
+@pytest.mark.parametrize("asked", ["B.rx", "B.qp0.recv_wr[1]", ""])
+@pytest.mark.parametrize(
+    ("use", "calls", "slug"),
+    [("ud_pair", _UD_AS_RC, "bring-up-attr"), ("ud_pair", _NO_AH, "segfault-class"),
+     ("rc_pair", _NO_OPCODE, "opcode-unknown")],
+)  # fmt: skip
+def test_a_refused_post_of_the_peer_is_why_no_message_comes(
+    use: str, calls: tuple[str, ...], slug: str, asked: str
+) -> None:
+    lab = played(f"use {use}", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:104]",
+                 "program B.rx lines={poll B.cq0}", *calls, "run 1ms")  # fmt: skip
+    report = why(lab, asked)
+    assert report.slug == slug
+    assert report.is_trouble
+    assert report.outcome.kind in (Status.NEVER, Status.REFUSED)
+
+
+@pytest.mark.parametrize("asked", ["A.tx", ""])
+def test_not_posted_of_a_request_after_a_null_next(asked: str) -> None:
+    write = "opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0]"
+    lab = played(
+        "use rc_pair", f"post_send A.qp0 wr_id=9 {write} flags=SIGNALED", "run", "poll_cq A.cq0",
+        f"program A.tx lines={{post_send A.qp0 wr={{wr_id=1 {write} next=0}} "
+        f"wr={{wr_id=2 {write} flags=SIGNALED}}; poll A.cq0}}", "run 1ms",
+    )  # fmt: skip
+    report = why(lab, asked)
+    assert report.slug == "not-posted"
+    assert "wr2 follows wr1, whose next is NULL" in report.causes[0].finding.evidence[0].text
+
+
+_TO_GROUP = "ah=A.ah1 remote_qpn=0xffffff remote_qkey=0x11111111"
+_COPIED = ("fault duplicate A->B nth=1", 'write A.mr0[0:6] "onetwo"',
+           "post_recv B.qp0 wr={wr_id=1 sg=B.mr0[0:104]} wr={wr_id=2 sg=B.mr0[104:208]}",
+           'program B.rx lines={poll B.cq0; poll B.cq0; wait B.mr0[144:147] == "two"}',
+           *(f"post_send A.qp0 wr_id={4 + n} opcode=SEND sg=A.mr0[{3 * n}:{3 * n + 3}] {_TO_B} "
+             "flags=SIGNALED" for n in (0, 1)), "run 1ms")  # fmt: skip
+_OWN_DATAGRAM = (
+    *(f"attach_mcast {node}.qp0 gid=224.0.0.9" for node in "AB"),
+    "create_ah A.ah1 pd=A.pd0 is_global=1 dgid=224.0.0.9 sgid_index=1 hop_limit=1 port_num=1",
+    "post_recv A.qp0 wr_id=1 sg=A.mr0[512:616]", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:104]",
+    "program B.srv lines={poll B.cq0; post_send B.qp0 wr_id=8 opcode=SEND sg=B.mr0[200:204] "
+    "ah=B.ah0 remote_qpn=A.qp0 remote_qkey=0x11111111}",
+    f"program A.cli lines={{post_send A.qp0 wr_id=3 opcode=SEND sg=A.mr0[0:4] {_TO_GROUP}; "
+    'poll A.cq0; wait A.mr0[552:556] == "here"}', "run 1ms",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("pointed", [True, False])
+@pytest.mark.parametrize(
+    ("session", "waits", "text"),
+    [(_COPIED, "B.rx", "a copy of A.qp0.wr[4], which fault 1 made"),
+     (_OWN_DATAGRAM, "A.cli", "its own datagram A.qp0.wr[3]: it is in the group")],
+)  # fmt: skip
+def test_no_rr_of_a_datagram_whose_receive_a_copy_or_an_own_datagram_took(
+    session: tuple[str, ...], waits: str, text: str, pointed: bool
+) -> None:
+    lab = played("use ud_pair", *session)
+    for line in ("run", f"stop {waits}"):
+        report = why(lab, waits if pointed else "")
+        assert [cause.check.slug for cause in report.causes] == ["no-rr"]
+        found = report.causes[0].finding.evidence[0].text
+        assert found == f"{waits[0]}.qp0 consumed its last receive for {text}"
+        lab.do(line)
+
+
+@pytest.mark.parametrize("asked", ["", "B.rx"])
+def test_same_buffer_twice_of_a_wait_for_the_bytes_of_the_second_message(asked: str) -> None:
+    sends = (f"post_send A.qp0 wr_id={5 + n} opcode=SEND sg=A.mr0[{3 * n}:{3 * n + 3}] "
+             "flags=SIGNALED" for n in (0, 1))  # fmt: skip
+    lab = played("use rc_pair", 'write A.mr0[0:6] "onetwo"',
+                 "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]",
+                 "post_recv B.qp0 wr={wr_id=1 sg=B.mr0[0:64]} wr={wr_id=2 sg=B.mr0[64:128]}",
+                 "program B.rx lines={sleep 20us; poll B.cq0; poll B.cq0; "
+                 'wait B.mr0[64:67] == "two"}',
+                 *sends, "run 1ms")  # fmt: skip
+    report = why(lab, asked)
+    assert [cause.check.slug for cause in report.causes] == ["same-buffer-twice"]
+
+
+_FILL = "post_srq_recv B.srq0 wr_id=5 sg=B.mr0[1024:1088]"
+_LIMITED = (
+    "use srq_pair", *[_FILL] * 4, "modify_srq B.srq0 srq_limit=2",
+    "program B.refill lines={loop; get_async_event B; ack_async_event B; "
+    f"{_FILL}; {_FILL}; ARM end}}",
+    "program B.rx lines={loop; poll B.cq0; end}",
+    "program A.tx lines={loop 9; post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED; "
+    "poll A.cq0; sleep 2us; end}", "run 1ms",
+)  # fmt: skip
+
+
+def limited(*more: str) -> Lab:
+    """Nine messages, and a thread that posts two receives for each event of the limit."""
+    return played(*(line.replace("ARM ", "".join(more)) for line in _LIMITED))
+
+
+@pytest.mark.parametrize("asked", ["", "A.tx", "B.refill", "A.qp0.wr[1]"])
+def test_a_limit_that_was_not_armed_again_is_the_root_of_retries_without_limit(asked: str) -> None:
+    report = why(limited(), asked)
+    assert report.slug == "srq-empty-limit"
+    assert "no modify_srq armed it again" in report.causes[0].finding.evidence[0].text
+    assert report.outcome.kind is Status.NEVER
+    assert report.remedy is not None
+    assert report.remedy.works
+    assert report.remedy.cure.lines[-1] == "modify_srq B.srq0 srq_limit=2"
+
+
+def test_the_fix_of_the_past_arms_the_limit_again() -> None:
+    lab = limited()
+    for line in ("stop A.tx", "stop B.rx", "stop B.refill", "destroy_qp A.qp0", "destroy_qp B.qp0"):
+        lab.do(line)
+    report = why(lab)
+    assert report.slug == "srq-empty-limit"
+    assert report.remedy is not None
+    assert "works: modify_srq B.srq0 srq_limit=2" in report.remedy.cure.program
+
+
+def test_a_thread_that_waits_for_an_event_of_an_armed_limit_is_well() -> None:
+    lab = limited("modify_srq B.srq0 srq_limit=2; ")
+    assert lab.look("A.cq0.total") == 9
+    assert [why(lab, asked).causes for asked in ("", "B.refill", "B.rx")] == [[], [], []]

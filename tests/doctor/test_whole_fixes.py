@@ -186,3 +186,69 @@ def test_a_fix_after_which_the_next_message_finds_no_receive_ends_the_wait_only(
         assert remedy is not None
         assert not remedy.works
         assert remedy.ends == "A.qp0.wr[2] then finds no receive"
+
+
+def test_a_uc_message_that_was_lost_is_not_sent_twice_by_its_fix() -> None:
+    two = "wr={wr_id=1 sg=B.mr0[0:64]} wr={wr_id=2 sg=B.mr0[64:128]}"
+    send = "post_send A.qp0 wr_id={} opcode=SEND sg=A.mr0[0:4] flags=SIGNALED; poll A.cq0"
+    threads = (
+        "program B.rx lines={loop 2; poll B.cq0; end}",
+        (f"program A.tx lines={{{send.format(5)}; sleep 9us; {send.format(6)}}}"),
+    )
+    lines = "use uc_pair", f"post_recv B.qp0 {two}", *threads, "run 1ms"
+    report = why(played(lines[0], "fault drop A->B nth=1", *lines[1:]))
+    assert report.slug == "uc-loss"
+    assert report.remedy is not None
+    assert report.remedy.works
+    lab = played(lines[0], "fault duplicate A->B nth=1", *lines[1:])  # UC carries out a copy, too
+    assert lab.look("B.cq0.total == 2")
+    assert not why(lab).is_trouble or why(lab).slug == "no-rr"
+
+
+def test_receives_that_a_reset_of_the_fix_discards_are_posted_again() -> None:
+    receives = [f"post_recv B.qp0 wr_id={n} sg=B.mr0[{start}:{start + 8}]"
+                for n, start in ((7, 0), (7, 0), (8, 8))]  # fmt: skip
+    up = (_BRING_UP[1], _BRING_UP[3], f"{_BRING_UP[5]} min_rnr_timer=12".replace("B.qp0", "0x99"),
+          _BRING_UP[7].replace("B.qp0", "A.qp0"))  # fmt: skip
+    lab = played("use rc_pair", *up, *receives, _READ.replace("READ", "WRITE"), "run")
+    remedy = why(lab).remedy
+    assert remedy is not None
+    assert remedy.works
+    assert [line for line in remedy.cure.lines if line.startswith("post_recv")] == receives
+    assert _applied(lab).look("B.qp0.rq.used") == 3
+
+
+def test_a_fix_names_the_send_of_the_peer_that_its_reset_discards() -> None:
+    back = "post_send B.qp0 wr_id=5 opcode=RDMA_WRITE sg=B.mr0[0:8] remote=A.mr0[0] flags=SIGNALED"
+    lab = played("use rc_pair rnr_retry=0", "fault drop B->A nth=1", back, _MESSAGE, "run 1ms")
+    remedy = why(lab, "A.qp0.wr[1]").remedy
+    assert remedy is not None
+    assert remedy.cure.note == "sends that it does not post again: B.qp0.wr[5]"
+
+
+_TWICE = ("use rc_pair rnr_retry=0", *(_MESSAGE.replace("=1 ", f"={n} ") for n in (1, 2, 3)), "run")
+_TIDIED = ("modify_qp A.qp0 state=RESET", "modify_qp B.qp0 state=RESET")
+_LIST = ("post_recv B.qp0 wr={wr_id=1 sg=B.mr0[0:8]} wr={wr_id=2 sg=B.mr0[8:9],B.mr0[9:10],"
+         "B.mr0[10:11],B.mr0[11:12],B.mr0[12:16]} wr={wr_id=3 sg=B.mr0[16:24]}")  # fmt: skip
+
+
+def test_a_fix_names_the_flushed_sends_after_a_reset_as_before() -> None:
+    notes = [remedy.cure.note for lines in (_TWICE, (*_TWICE, *_TIDIED))
+             if (remedy := why(played(*lines), "A.qp0.wr[1]").remedy) is not None]  # fmt: skip
+    assert notes == ["sends that it does not post again: wr2, wr3"] * 2
+    again = (*_TIDIED, "connect A.qp0 B.qp0", "post_recv B.qp0 wr_id=9 sg=B.mr0[0:8]", _MESSAGE)
+    remedy = why(played(*_TWICE, *again, "run"), "A.qp0").remedy
+    assert remedy is None or not remedy.cure.note
+
+
+@pytest.mark.parametrize("tidied", [(), _TIDIED])
+def test_the_fix_of_a_refused_list_posts_it_after_its_reset(tidied: tuple[str, ...]) -> None:
+    lab = played(_TWICE[0], _LIST, *_TWICE[1:], *tidied)
+    remedy = why(lab, "A.qp0").remedy
+    assert remedy is not None
+    assert remedy.works
+    verbs = [line.split()[0] for line in remedy.cure.lines]
+    assert verbs == ["modify_qp", "modify_qp", "connect", "post_recv", "post_send", "post_send"]
+    for line in ("apply A.qp0", "run"):
+        lab.do(line)
+    assert lab.look("B.cq0.total(status=SUCCESS)") == 3

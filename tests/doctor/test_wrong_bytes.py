@@ -79,3 +79,36 @@ def test_bytes_that_came_name_the_request_that_wrote_them() -> None:
     report = why(lab, "B.mr0[16:20]")
     assert report.outcome.kind is Status.WELL
     assert "A.qp0.wr[4] RDMA_WRITE wrote B.mr0[0:64]" in report.text
+
+
+_BAD_LKEY = (
+    "post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg={addr=0x10000100 length=4 lkey=0x326} "
+    "remote=B.mr0[256] flags=SIGNALED"
+)
+_BAD_RKEY = (
+    "post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg=A.mr0[256:260] remote_addr=0x20000100 "
+    "rkey=0xbad flags=SIGNALED"
+)
+_SHORT = "post_send A.qp0 wr_id=3 opcode=SEND sg=A.mr0[256:356] flags=SIGNALED"
+_AGAIN = ("run 100us", "poll_cq A.cq0", "reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0")
+_WRITE = (
+    "post_send A.qp0 wr_id={} opcode=RDMA_WRITE sg=A.mr0[256:260] remote=B.mr0[{}] flags=SIGNALED"
+)
+
+
+@pytest.mark.parametrize("wr_id", [3, 4])
+@pytest.mark.parametrize("mistake", [_BAD_LKEY, _BAD_RKEY, _SHORT])
+@pytest.mark.parametrize("tidy", [False, True])
+def test_bytes_that_a_later_request_brought_are_well(mistake: str, wr_id: int, tidy: bool) -> None:
+    lab = played("use rc_pair", 'write A.mr0[256:260] "good"', "post_recv B.qp0 wr_id=1 "
+                 "sg=B.mr0[256:260]", mistake, *_AGAIN, _WRITE.format(wr_id, 256), "run 100us",
+                 "poll_cq A.cq0")  # fmt: skip
+    if tidy:
+        destroy_all(lab.session)
+    report = why(lab, "B.mr0[256:260]")
+    assert (report.outcome.kind is Status.WELL, report.causes, report.remedy) == (True, [], None)
+
+
+def test_bytes_of_which_a_later_request_brought_a_part_name_the_failure() -> None:
+    lab = played("use rc_pair", _BAD_RKEY, *_AGAIN, _WRITE.format(4, 258), "run 100us")
+    assert why(lab, "B.mr0[256:260]").slug == "rem-access"

@@ -1,4 +1,4 @@
-"""Bytes that no receive has: beside those that wait, and those that were not polled."""
+"""Bytes that no request has: a receive until it is polled, a send until it is done."""
 
 from rdmalab.command import Noun, Thing
 from rdmalab.repair.free_bytes import unused
@@ -27,3 +27,15 @@ def test_a_receive_of_a_fix_takes_no_bytes_that_the_program_has_written() -> Non
     (found,) = unused(world, session.names.thing_of["B.pd0"], 8)
     (mr,) = world.nodes["B"].mrs.items.values()
     assert found.addr == mr.iova + 8
+
+
+def test_a_receive_of_a_fix_takes_no_bytes_of_a_send_that_may_be_retransmitted() -> None:
+    back = SEND.replace("A.", "B.")
+    lab = lab_of(back, back.replace("[0:64]", "[64:128] ").replace("SIGNALED", "INLINE"), "run 2ms")
+    world = lab.session.world
+    (mr,) = world.nodes["B"].mrs.items.values()
+    domain = lab.session.names.thing_of["B.pd0"]
+    assert [sge.addr - mr.iova for sge in unused(world, domain, 64)] == [64]
+    for line in ("post_recv A.qp0 wr_id=1 sg=A.mr0[0:64]", "run"):
+        lab.do(line)
+    assert [sge.addr - mr.iova for sge in unused(world, domain, 64)] == [0]

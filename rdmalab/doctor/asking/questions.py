@@ -74,7 +74,8 @@ def _thing(session: Session, log: Log, path: Path) -> Path:
     if thing is None and not rest and never_made(log, full):
         return path
     if thing is None:
-        hint = suggest(full, [topic.text for topic in topics(session, log)])
+        topical = [topic.text for topic in topics(session, log)]
+        hint = session.names.hint(full, topical)
         raise NotUnderstood(f"nothing is called {quoted(full)}", place, hint)
     if rest:
         _part(log, path, thing, rest)

@@ -15,7 +15,7 @@ from rdmalab.doctor.evidence.outcome import Status, outcome_of
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.evidence.work_of_queues import MOST, Wanted, failed_lives, qps_of, undone
 from rdmalab.doctor.facts import receivers
-from rdmalab.doctor.facts.vain_swaps import vain_swap
+from rdmalab.doctor.facts.vain_requests import vain_request
 from rdmalab.doctor.fixes.refused_calls import OF_USE
 from rdmalab.doctor.moments.moments import moments, teardowns, visit
 from rdmalab.doctor.moments.unreported import LOOKS, abandoned_sends, taken_queue_pairs
@@ -105,17 +105,19 @@ def _nouns(call: Call) -> tuple[Noun, ...]:
 def _stuck(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Programs that failed, and those that wait while nothing changes any more.
 
-    Those that poll come last: it may be their work, whether anything comes or not.
+    Those that poll come last: it may be their work, whether anything comes or not. So it is with
+    those that wait for an asynchronous event.
     """
     polls = (ProgramState.RUNNING, ProgramState.SLEEPING)
-    for program in sorted(programs_of(session.world), key=lambda each: each.state in polls):
+    for program in sorted(programs_of(session.world), key=lambda each: (
+            each.awaits_async_event, each.state in polls)):  # fmt: skip
         subject = Subject(Sort.PROGRAM, program.thing)
         waits = program.state is not ProgramState.DONE and log.rests(program.thing)
         # a loop without end has no last line to come to
         never = (
             outcome_of(session, subject, log).kind is Status.NEVER
             if 0 not in program.loops
-            else vain_swap(Case(session, subject, log, asked=True), program) is not None
+            else vain_request(Case(session, subject, log, asked=True), program) is not None
         )
         if wanted(program.thing) and (waits or never or program.state is ProgramState.FAILED):
             yield subject

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from rdmalab.doctor.evidence.content import written_back
-from rdmalab.doctor.evidence.host_reads import early_reads, watched
+from rdmalab.doctor.evidence.host_reads import EarlyRead, early_fetch, early_reads, watched
 from rdmalab.doctor.facts.memory_waits import Early, concerning, early_waits
 from rdmalab.doctor.kit import *
 from rdmalab.views.memory import scatters
@@ -104,21 +104,31 @@ def read_before_complete(case: Case, content: Content) -> Finding:
 @read_before_complete.instead
 def _read_early(case: Case) -> Finding | None:
     """Of a program, or of bytes and their message, whether a line read them before they came."""
-    found = concerning(case, early_reads)
-    if found is None:
+    found, sent = concerning(case, early_reads), _sent_early(case)
+    if (found := found or sent) is None:
         return None
     node, each = found
     name, came = case.names.of(each.program), each.came
     before, after = (octets_then(case.session, event, node, each.piece)
                      for event in (each.event, came.event))  # fmt: skip
     where = words_for(case.session, node, each.piece)
-    is_cause = case.program is not None and before != after
+    late = f"{name_of(case.names, came.message.subject)} wrote these bytes"
+    late += " only after that" if found is sent else f" later, and {name} did not read them again"
+    is_cause = (case.program is not None or found is sent) and before != after
     return (fail if is_cause else warn)(
         fact(f"{name} read {where} in line {each.line.number}: {each.line.text}", each.event),
-        fact(f"{name_of(case.names, came.message.subject)} wrote these bytes later, and {name} did "
-             "not read them again", came.event),
+        fact(late, came.event),
         cure=Fix(program=_READ_LATER),
     )  # fmt: skip
+
+
+def _sent_early(case: Case) -> tuple[str, EarlyRead] | None:
+    """The read with which the bytes asked about were sent, if it was too early; and its node."""
+    for touch, message in case.content.brought if case.content is not None else ():
+        cut = messages.part(_source(case, message), message.offset + touch.at, touch.piece[1])
+        if (found := early_fetch(case.log, message, cut)) is not None:
+            return message.thing.node, found
+    return None
 
 
 def _reads(case: Case, content: Content) -> list[Evidence]:

@@ -64,6 +64,10 @@ def _loc_len_cure(case: Case, wqe: RecvWqe, qp: QueuePair, message: Message) -> 
         room = RecvWR(number, commands.piece(case, qp.node, shared.pd, length))
         return Fix([*recovery.on_new_srq(case, sender, qp, shared, [room]), send])
     longer = RecvWR(number, commands.longer(case, qp, wqe.sg, length))
+    if sum(sge.length for sge in longer.sg) < length:
+        name, peer = case.qp_name(qp), case.qp_name(sender)
+        text = f"register {length} bytes for each receive of {name}, or let {peer} send "
+        return Fix(program=f"{text}{wqe.length} at most: {case.node} has no room for more")
     return Fix([*commands.bring_up_again(case, qp), commands.post_recv(case, qp, longer), send])
 
 

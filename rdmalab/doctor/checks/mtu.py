@@ -78,10 +78,10 @@ def link_mtu(case: Case, send: Send, qp: QueuePair, wqe: SendWqe) -> Finding:
     frame = wire_length(found.packet(case))
     came = f"; the longest that came had {short:,}" if short else ""
     mtu = MTU.in_bytes(qp.attr.path_mtu or 0) if qp.transport.connected else 0
-    how = f"path_mtu={mtu} was given to {case.qp_name(qp)}" if mtu else f"{case.qp_name(qp)} is up"
+    given = fact(f"path_mtu={mtu} was given to {case.qp_name(qp)}", set_at)
     return delivery.finding(
         case,
-        fact(how, set_at),
+        *([given] if mtu else []),
         fact(f"{fmt.count(len(found.lost), 'time')} a frame of {frame:,} bytes was lost on the "
              f"way{came}", found.lost[0].event),
         fact(f"the last one: {found.lost[-1].label} with {found.lost[-1].length:,} bytes, "

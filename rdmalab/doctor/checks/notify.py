@@ -56,8 +56,12 @@ _ARMS = "req_notify_cq"
 def _cq_not_armed_cure(case: Case, cq: CompletionQueue) -> Fix:
     """Arm the CQ, then cause one more completion: those already in the CQ raise no event."""
     name = case.names.of(cq.thing)
-    texts = [line.text for line in case.program.lines] if case.program is not None else []
-    if any(text.startswith("loop") for text in texts) and not any(_ARMS in text for text in texts):
+    lines, loops = (
+        (case.program.lines, case.program.loops) if case.program is not None else ([], [])
+    )
+    first = next((line.number for line in lines if line.word == "loop"), 0)
+    armed_in = lines[first if 0 in loops else 0 :]  # no call but one in it helps a loop without end
+    if first and not any(_ARMS in line.text for line in armed_in):
         advice = f"put {_ARMS} {name} into its loop, and poll {name} until it is empty before it"
         return Fix(program=f"{advice} waits")
     if case.profile.arm_sees_unpolled and cq.cqes:

@@ -279,6 +279,9 @@ ADVICE = {
 }
 
 
+_WITHOUT_HANDLE = ("crash-ah", "crash-ah-pointer")
+
+
 @check("segfault-class")
 def segfault_class(case: Case, call: Call) -> Finding:
     """FAIL of a refused call in whose place C follows a pointer to nowhere."""
@@ -286,9 +289,12 @@ def segfault_class(case: Case, call: Call) -> Finding:
         return ok("C would have returned an error, too")
     if (used := _used_after(case, call)) is not None:
         return used
-    line = call.invocation.line if call.invocation is not None else ""
-    return fail(fact(line or call.verb, call.event), fact(call.message),
-                cure=_cure(case, call), since=call.event)  # fmt: skip
+    line, made = call.invocation.line if call.invocation is not None else "", list[Call]()
+    if call.refusal in _WITHOUT_HANDLE:
+        made = left_refused(case.log, "create_ah", call.thing[0], call.event)[:1]
+    return fail(*(fact(each.answer, each.event) for each in made),
+                fact(line or call.verb, call.event), fact(call.message),
+                cure=_cure(case, call), since=made[0].event if made else call.event)  # fmt: skip
 
 
 def _used_after(case: Case, call: Call) -> Finding | None:
@@ -321,7 +327,7 @@ def _cure(case: Case, call: Call) -> Fix:
         lines = _with_memory(case, call)
     elif call.refusal == "crash-bad-wr":
         lines = _with_room(case, call)
-    elif call.refusal in ("crash-ah", "crash-ah-pointer"):
+    elif call.refusal in _WITHOUT_HANDLE:
         lines = _with_handle(case, call)
     return Fix(lines) if lines else Fix(program=ADVICE[call.refusal])
 

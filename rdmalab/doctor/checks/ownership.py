@@ -1,10 +1,9 @@
 """Bytes that differ from what was meant: overwritten, elsewhere, or changed by atomics."""
 
-from typing import NamedTuple
-
-from rdmalab.doctor.evidence.content import Touch
+from rdmalab.doctor.evidence.content import Atomic, atomics
 from rdmalab.doctor.evidence.host_reads import (
     Unseen,
+    early_fetch,
     is_lost,
     replaced,
     unseen,
@@ -12,41 +11,10 @@ from rdmalab.doctor.evidence.host_reads import (
     written_over,
 )
 from rdmalab.doctor.facts.memory_waits import concerning
-from rdmalab.doctor.facts.vain_swaps import foreseen_swap, vain_swap
+from rdmalab.doctor.facts.vain_requests import foreseen_swap, vain_request
 from rdmalab.doctor.kit import *
 from rdmalab.hca.objects import MemoryRegion
-from rdmalab.spec.opcodes import FETCHING_OPS, Op
-
-
-class Atomic(NamedTuple):
-    """One that was carried out. original: what it found; wrote: whether it changed the word."""
-
-    touch: Touch
-    message: Message
-    original: int
-    wrote: bool
-
-
-def atomics(content: Content) -> list[Atomic]:
-    """The newest on a word among the bytes that are asked about, oldest first."""
-    found = []
-    for touch in content.touches(Kind.MEMORY_READ)[-MOST:]:
-        message = content.message(touch) if touch.piece[1] == ATOMIC_BYTES else None
-        if message is not None and message.wqe.op in FETCHING_OPS:
-            wrote = any(kind_of(r) is Kind.MEMORY_WRITTEN for r in content.log.within(touch.event))
-            found.append(Atomic(touch, message, _original(content, touch, message), wrote))
-    return found
-
-
-def _original(content: Content, touch: Touch, message: Message) -> int:
-    """The original value in the atomic response; 0 while none was sent."""
-    for record in content.log.of(Kind.PACKET_SENT, content.node, touch.qp):
-        packet = packet_of(record)
-        answer = packet.atomicacketh if isinstance(packet, Packet) else None
-        later = event_of(record) >= touch.event
-        if answer is not None and later and packet.psn == message.packet.psn:
-            return answer.original
-    return 0
+from rdmalab.spec.opcodes import Op
 
 
 def _concerns(case: Case, piece: Piece, *sinks: ownership.TrackedRequest) -> bool:
@@ -93,6 +61,36 @@ def sink_overwritten(case: Case) -> Finding:
             cure=Fix(program=f"write {there} when no message to it is under way"),
         )
     return ok("the program wrote nothing into what a request was to fill")
+
+
+@check("stale-packet")
+def stale_packet(case: Case) -> Finding:
+    """Check whether a packet of an earlier connection was taken for one of the present one."""
+    brought = [message for _, message in case.content.brought] if case.content is not None else []
+    if not _asks(case) or (case.content is not None and not brought):
+        return NA
+    for node in case.world.nodes:
+        for each in messages.stale(case.log, node):
+            if each.victim == case.subject or each.message in (*brought, case.message):
+                return _stale_packet(case, each)
+    return NA  # most queue pairs have had no earlier connection
+
+
+def _stale_packet(case: Case, each: messages.Stale) -> Finding:
+    old, psn, end = each.message, each.message.packet.psn, case.names.of(each.receiver)
+    sender, other = find_qp(case.world, *old.thing[1:]), str(psn ^ _APART)
+    cure = Fix(program="begin each connection with PSNs far from those of the one before")
+    if sender is not None:
+        wr, psns = (each.shadowed or old.wqe).wr, ({"sq_psn": other}, {"rq_psn": other})
+        cure = Fix(recovery.reconnected(case, sender, wr, *psns))
+    late = f": {name_of(case.names, each.victim)} is a duplicate" if each.victim else ""
+    return fail(
+        fact(f"{end} took a packet of {name_of(case.names, old.subject)} for psn={psn} of its next "
+             "connection", each.event),
+        fact(f"that packet had left before {end} was reset", old.sent),
+        fact(f"the next connection began with the same PSNs{late}", each.reset),
+        cure=cure, since=old.sent,
+    )  # fmt: skip
 
 
 @check("overwritten-unread", asked=True)
@@ -194,16 +192,13 @@ def _of_send(case: Case, wqe: SendWqe, ending: Ending) -> Finding:
     swapped = wqe.op is Op.COMPARE_SWAP and ending.status is WCStatus.SUCCESS
     if not swapped or not case.asked:
         return NA
-    wr = wqe.wr
-    for record in reversed(case.log.about(Kind.PACKET_RECEIVED, case.subject.thing)):
-        answer = getattr(packet_of(record), "atomicacketh", None)
-        if answer is None or packet_of(record).psn != wqe.first_psn:
-            continue
-        if answer.original == wr.compare_add:
-            return ok("the old value that came back is the one to compare with", event_of(record))
-        text = f"{answer.original} came back, not {wr.compare_add}: nothing was swapped"
-        return warn(fact(text, event_of(record)), cure=Fix(program=_ADVICE))
-    return NA
+    answer = messages.brought_back(case.log, case.subject.thing, wqe)
+    if answer is None:
+        return NA
+    text = messages.swapped(answer[0], wqe.wr.compare_add)
+    if answer[0] == wqe.wr.compare_add:
+        return ok(text, answer[1])
+    return warn(fact(text, answer[1]), cure=Fix(program=_ADVICE))
 
 
 @cas_mismatch.instead
@@ -218,16 +213,16 @@ def _under_way(case: Case, wqe: SendWqe) -> Finding | None:
 @cas_mismatch.instead
 def _of_thread(case: Case, program: Program) -> Finding | None:
     """FAIL of a thread that repeats a compare-and-swap of a word that nothing will change."""
-    if (vain := vain_swap(case, program)) is None:
+    if (vain := vain_request(case, program)) is None or vain.wqe.op is not Op.COMPARE_SWAP:
         return None
     name, compared = case.names.of(program.thing), vain.wqe.wr.compare_add
+    other = f", or compare with {vain.found}" if compared else ""  # 0: a lock that is held
     return fail(
         fact(f"{name} repeats {fmt.wr(vain.wqe.wr.wr_id)}, to swap {compared} for "
              f"{vain.wqe.wr.swap}", vain.posted),
         fact(f"{vain.where} is {vain.found} each time: nothing is swapped", vain.ended),
         fact(f"no thread, no request and no receive is to write {vain.where}"),
-        cure=Fix(program=f"write {compared} into {vain.where} when the word is free, or compare "
-                         f"with {vain.found}"),
+        cure=Fix(program=f"write {compared} into {vain.where} when the word is free{other}"),
         since=vain.posted,
     )  # fmt: skip
 
@@ -270,11 +265,13 @@ def _landed_beside(case: Case, content: Content) -> Finding:
     """Of bytes that no message wrote: where in their region the newest one went."""
     mr = case.world.find(case.subject.thing, MemoryRegion)
     written = case.log.of(Kind.MEMORY_WRITTEN, case.node)
-    beside = [r for r in written if meet([(mr.addr, mr.length)], [piece_of(r)])]
-    newest = _meant(case, content, beside)
+    near = [r for r in written if meet([(mr.addr, mr.length)], [piece_of(r)])]
+    newest = _meant(case, content, near)
     message = messages.arrived_with(case.log, newest) if newest is not None else None
     if newest is None or message is None or message.thing.node == case.node:
-        return ok("no message of another node was written into its region")
+        return _awaited_elsewhere(case, content) or ok(
+            "no message of another node was written into its region"
+        )
     if content.filled_by_program:
         return ok("the program itself has filled these bytes")
     where = words_for(case.session, case.node, piece_of(newest))
@@ -286,15 +283,27 @@ def _landed_beside(case: Case, content: Content) -> Finding:
     )  # fmt: skip
 
 
-def _meant(case: Case, content: Content, beside: list[Record]) -> Record | None:
+def _awaited_elsewhere(case: Case, content: Content) -> Finding | None:
+    """Of bytes that a program waits for, the message that left elsewhere what it awaits."""
+    for waits, piece, wanted in conditions.awaited(case, content.piece):
+        there = (
+            memory_waits.beside(case, waits.thing, case.node, piece, -1, wanted) if wanted else None
+        )
+        if there is not None and there.place:
+            text = f"{there.by} wrote {there.where}, with what {waits.name} awaits at {there.place}"
+            return warn(fact(text, there.event), waits.words(), cure=Fix(program=_NAME_THE_BYTES))
+    return None
+
+
+def _meant(case: Case, content: Content, near: list[Record]) -> Record | None:
     """The newest write; of several to one place the one whose turn these bytes are the place of."""
-    if not beside:
+    if not near:
         return None
-    place, length = piece_of(beside[-1])
-    same = [record for record in beside if piece_of(record) == (place, length)]
+    place, length = piece_of(near[-1])
+    same = [record for record in near if piece_of(record) == (place, length)]
     turn, rest = divmod(content.start - place, length or 1)
     fits = content.piece[1] <= length and not rest and 0 < turn < len(same) - 1
-    return same[turn] if fits and unseen(case.log, case.node) else beside[-1]
+    return same[turn] if fits and unseen(case.log, case.node) else near[-1]
 
 
 def _moved(case: Case, message: Message) -> Fix | None:
@@ -318,6 +327,8 @@ def _left_beside(case: Case, content: Content) -> Finding:
     written = any(meet(cut, [piece_of(record)]) for record in filled)
     if case.log.begins or (twin is None and written):
         return ok("what was sent had been filled")
+    if early_fetch(case.log, message, cut) is not None:
+        return ok("a message that was under way filled what was sent")
     sends = map(send_wqe_of, case.log.of(Kind.SEND_POSTED, node) if twin else ())
     pieces = [piece for wqe in sends for piece in ownership.gathered(hca, wqe)]
     other = [r for r in filled if _is_beside(case, node, source, r)
@@ -326,7 +337,9 @@ def _left_beside(case: Case, content: Content) -> Finding:
         return ok("nothing beside it was filled")
     last, name = other[-1], name_of(case.names, message.subject)
     place, sent = (words_for(case.session, node, p) for p in (piece_of(last), source[0]))
-    how = fact(f"{name} was posted with {sent}, which was never filled", message.posted)
+    is_late = any(meet(cut, [piece_of(record)]) for record in _written_at(case, node))
+    when = "filled only later" if is_late else "never filled"
+    how = fact(f"{name} was posted with {sent}, which was {when}", message.posted)
     if twin is not None:
         how = fact(f"{fmt.wr(twin.wr.wr_id)} and {name} of one list both send {sent}; no request "
                    f"sends {place}", message.posted)  # fmt: skip
@@ -334,7 +347,10 @@ def _left_beside(case: Case, content: Content) -> Finding:
     cure = Fix(program=_NAME_THE_BYTES)
     if sender is not None:
         cure = Fix(posted_again(case, sender, message, sg=f"{place}"))
-    return warn(fact(f"the program filled {place}", event_of(last)), how, cure=cure)
+    is_own = kind_of(last) is Kind.HOST_WROTE
+    came = None if is_own else messages.arrived_with(case.log, last)
+    by = f"{name_of(case.names, came.subject)} wrote" if came is not None else "the program filled"
+    return warn(fact(f"{by} {place}", event_of(last)), how, cure=cure)
 
 
 def _twin(case: Case, message: Message, source: list[Piece]) -> SendWqe | None:
@@ -349,9 +365,12 @@ def _twin(case: Case, message: Message, source: list[Piece]) -> SendWqe | None:
 
 def _filled(case: Case, message: Message) -> list[Record]:
     """Writes at the sender before the packet left, oldest first."""
-    node = message.thing.node
-    wrote = case.log.of(Kind.HOST_WROTE, node) + case.log.of(Kind.MEMORY_WRITTEN, node)
+    wrote = _written_at(case, message.thing.node)
     return sorted((each for each in wrote if event_of(each) < message.sent), key=event_of)
+
+
+def _written_at(case: Case, node: str) -> list[Record]:
+    return case.log.of(Kind.HOST_WROTE, node) + case.log.of(Kind.MEMORY_WRITTEN, node)
 
 
 def _is_beside(case: Case, node: str, source: list[Piece], record: Record) -> bool:
@@ -361,4 +380,4 @@ def _is_beside(case: Case, node: str, source: list[Piece], record: Record) -> bo
     return bool(meet(spans, [piece_of(record)])) and not meet(source, [piece_of(record)])
 
 
-MOST = 64  # that are looked into
+_APART = 1 << 22  # between two connections: half of what a requester may have outstanding

@@ -108,7 +108,7 @@ def peer_destroyed(case: Case, qp: QueuePair, path: Path) -> Finding:
         up = commands.join(case, qp, case.qp_name(following))
         again = commands.again(case, qp, unanswered.wqe.wr, following)
         cure = Fix([*(each.replace("connect ", "to_rts ", 1) for each in up), *again])
-    return unanswered.finding(*evidence, cure=cure, since=gone)
+    return fail(*evidence, cure=cure, since=gone)  # also while it is retried: none of this can help
 
 
 def _successor(case: Case, qp: QueuePair, node: str) -> QueuePair | None:
@@ -126,7 +126,8 @@ def _peer_destroyed_cure(
     """Make the peer once more, as it was made, and connect."""
     thing = Thing(Noun.QP, *end)
     invocation, name = case.log.asked(case.log.created(thing))[0], case.names.of(thing)
-    if invocation is None or invocation.name != "create_qp" or not case.names.is_free(name):
+    is_typed = invocation is not None and invocation.line and invocation.name == "create_qp"
+    if invocation is None or not is_typed or not case.names.is_free(name):
         return Fix(program=_PROGRAM)
     wr, pd = unanswered.wqe.wr, case.names.find(str(invocation.arguments.get("pd")))
     lines = [invocation.line, *commands.join(case, qp, name)]
@@ -183,8 +184,18 @@ def one_sided_connect(case: Case, qp: QueuePair, unanswered: Unanswered) -> Find
         fact(f"{case.qp_name(qp)} sends to {case.qp_name(peer)}", receivers.peer_set_at(case, qp)),
         fact(f"{case.qp_name(peer)} was connected to {other}", set_at),
         *_answers(case, unanswered, peer, other),
-        cure=_reconnected(case, unanswered, qp, peer), since=set_at,
+        cure=_uncrossed(case, unanswered, qp, peer), since=set_at,
     )  # fmt: skip
+
+
+def _uncrossed(case: Case, unanswered: Unanswered, qp: QueuePair, peer: QueuePair) -> Fix | None:
+    """Both ends connected, and before them the two that they are crossed with, if there are two."""
+    cure, other = _reconnected(case, unanswered, qp, peer), peer_of(case.world, peer)
+    last = peer_of(case.world, other) if other is not None else None
+    crossed = last is not None and last is not peer and peer_of(case.world, last) is qp
+    if cure is None or other is None or last is None or not crossed:
+        return cure
+    return Fix([*reconnect(case, other, last), *cure.lines])
 
 
 def _answers(case: Case, unanswered: Unanswered, peer: QueuePair, other: str) -> list[Evidence]:

@@ -6,7 +6,7 @@ from typing import TypeVar
 from rdmalab.doctor.evidence.host_reads import watched
 from rdmalab.doctor.evidence.work_of_queues import subject_of_cqe
 from rdmalab.doctor.evidence.work_requests import CqePlace
-from rdmalab.doctor.facts import conditions
+from rdmalab.doctor.facts import vain_polls
 from rdmalab.doctor.facts.vain_polls import VainPoll, found_nothing, left_elsewhere, vain_poll
 from rdmalab.doctor.fixes.completion_queues import message_again, needed, recreate
 from rdmalab.doctor.fixes.refused_calls import advice
@@ -104,14 +104,14 @@ def _blocked_threads(case: Case, place: CqePlace) -> list[ThreadWait]:
 
     It is theirs where it is the only work left that they have posted.
     """
-    posted = case.work.posted if case.work is not None else None
-    poster, here = case.log.asked(posted)[1] if posted else "", Thing(Noun.CQ, case.node, place.cq)
+    poster = case.work.poster if case.work is not None else ""
+    here = Thing(Noun.CQ, case.node, place.cq)
     others = {Thing(Noun.CQ, case.node, number) for number in case.hca.cqs.items
               if number != place.cq and _is_meant(case, place, number)}  # fmt: skip
     waiting = (thread_waits.of_program(case, program) for program in programs_of(case.world))
-    return [waits for waits in waiting if waits is not None and (
+    return [waits for waits in waiting if waits is not None and here not in waits.cqs and (
         others.intersection(waits.cqs)
-        or (waits.name == poster and here not in waits.cqs and not waits.outstanding
+        or (waits.name == poster and not waits.outstanding
             and watched(case.session, waits.program.line.question) is None)  # it polls memory
     )]  # fmt: skip
 
@@ -129,6 +129,7 @@ def _is_meant(case: Case, place: CqePlace, polled: int) -> bool:
     )
 
 
+_LOOK_AT_OPCODE = "count only completions whose opcode is that of a receive as messages"
 _ONE_POLLER = "let one thread poll the queue, and notify the others by wr_id"
 
 
@@ -137,7 +138,7 @@ def already_polled(case: Case, work: Send | Receive) -> Finding:
     """Check whether another program polled the completion that the posting program waits for."""
     if work.polled is None or work.posted is None:
         return NA
-    poster, taker = case.log.asked(work.posted)[1], work.polled.program
+    poster, taker = work.poster, work.polled.program
     thing = case.names.find(poster) if poster else None
     if thing is None or poster == taker:
         return ok("the program that posted it has polled it", work.polled.event)
@@ -156,6 +157,8 @@ def _taken_before(case: Case, waits: ThreadWait) -> Finding:
     if any(case.log.about(Kind.CQ_OVERRUN, cq) for cq in waits.cqs):
         return ok("a completion of its queue was lost: it was full")
     event = thread_waits.read_by_other(case)
+    if own := vain_polls.own_for_messages(case, waits):
+        return fail(*own, waits.words(), cure=Fix(program=_LOOK_AT_OPCODE))
     if waits.took_the_last and _polls_too_often(case, waits):
         cure = Fix(program=waits.one_poll_each())
         return fail(*waits.own_poll(), waits.words(), cure=cure, since=waits.since())
@@ -184,23 +187,29 @@ def _polls_too_often(case: Case, waits: ThreadWait) -> bool:
 
 
 def _polled_by_other(case: Case, waits: ThreadWait) -> Evidence | None:
-    """The last completion of its queues, if another thread took it: one of its own work, or all."""
-    last = waits.taken[-1] if waits.taken else None
-    if last is None or last.by == waits.name:
+    """The last completion of its queues, or one of its own work, if another thread took it."""
+    others, name = [each for each in waits.taken if each.by != waits.name], waits.name
+    if not others or waits.taken[-1].by == name:
         return None
+    found, which = others[-1], "the last"
     posts = any("post_" in line.text for line in waits.program.lines)
-    subject = subject_of_cqe(case.node, last.cqe)
-    if posts or any(each.by == waits.name for each in waits.taken):
-        its = Case(case.session, subject, case.log, asked=True).work
-        posted = its.posted if its is not None else None
-        poster = case.log.asked(posted)[1] if posted is not None else None
-        if waits.outstanding or poster not in ("", waits.name):
+    if posts or len(others) < len(waits.taken):
+        posters = [(each, _poster(case, each.cqe)) for each in waits.taken]
+        own = [each for each, poster in posters if poster == name != each.by]
+        instead = sum(each.by == name and poster != name for each, poster in posters if poster)
+        meant = posters[-1][1] in ("", name)
+        if waits.outstanding or not (meant or len(own) > instead):
             return None
-    others = [each for each in waits.taken if each.by != waits.name]
+        found, which = (found, which) if meant else (own[-1], "one")
     names = " and ".join(case.names.of(cq) for cq in waits.cqs)
-    many = fmt.count(len(others), "completion")
-    text = f"{last.by or 'a call'} polled the last of {many} from {names}"
-    return fact(f"{text}, of {name_of(case.names, subject)}", last.event)
+    text = f"{found.by or 'a call'} polled {which} of {fmt.count(len(others), 'completion')}"
+    what = name_of(case.names, subject_of_cqe(case.node, found.cqe))
+    return fact(f"{text} from {names}, of {what}", found.event)
+
+
+def _poster(case: Case, cqe: Cqe) -> str | None:
+    work = Case(case.session, subject_of_cqe(case.node, cqe), case.log, asked=True).work
+    return work.poster if work is not None else None
 
 
 def _waiting(case: Case, thing: Thing, cq: int) -> Program | None:
@@ -249,8 +258,8 @@ def _left(case: Case, waiter: EventWaiter, cq: CompletionQueue, added: int, poll
 
 
 def _poll_all(case: Case, name: str, many: int) -> Fix:
-    """A poll of what was left; a thread that does not come back to its wait is not freed by it."""
-    if case.program is not None and not case.program.loops:
+    """A poll of what was left; it frees only a thread whose wait comes again and has an end."""
+    if case.program is not None and (not case.program.loops or 0 in case.program.loops):
         return Fix(program=f"poll {name} until it is empty, only then wait for an event")
     return Fix([f"poll_cq {name} num_entries={many}"])
 

@@ -38,6 +38,9 @@ def _evidence(case: Case, posts: list[Record]) -> list[Evidence]:
     last = event_of(posts[-1])
     together = " ".join(fmt.wr(rec.wqe_of(r).wr.wr_id) for r in posts if event_of(r) == last)
     many = fmt.count(len(posts), "work request")
+    if case.subject.wr_id in posting_calls.unlinked(case.log, last):
+        text = f"{asked} follows {together}, whose next is NULL"
+        return [fact(f"the last call that posted on {name} had {together}: {text}", last)]
     return [fact(f"the last call that posted on {name} had {together}", last),
             fact(f"{many} in all, and {asked} is none of them")]  # fmt: skip
 

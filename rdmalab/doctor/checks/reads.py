@@ -107,16 +107,19 @@ def ordering(case: Case) -> Finding:
 def _overtaken(case: Case, each: ownership.Overtake) -> Finding:
     """Finding on a send before a READ ended: the cause if other bytes left than those it read."""
     read, name = each.read.subject, name_of(case.names, each.send.subject)
-    same = read.thing == each.send.subject.thing
-    how = ", without FENCE," if same else ""
+    is_copy = isinstance(each.send.wqe, SendWqe) and each.send.wqe.inline is not None
+    same = read.thing == each.send.subject.thing and not is_copy
+    how = ", without FENCE," if same else ", INLINE and so as of its post," if is_copy else ""
     facts = [
         fact(f"{name} sends{how} from the buffer of {name_of(case.names, read)}",
              each.send.posted),
         fact(f"{name_of(case.names, read)} was posted before it", each.read.posted),
-        fact("the message left before that had completed", each.message.sent)
-        if each.message is not None else fact("nothing of it has left yet"),
+        fact("nothing of it has left yet") if each.message is None
+        else fact("that had not completed then", each.send.posted) if is_copy
+        else fact("the message left before that had completed", each.message.sent),
     ]  # fmt: skip
-    at = (each.message.sent if each.message is not None else None, each.read.ended)
+    left = each.message.sent if each.message is not None else None
+    at = (each.send.posted if is_copy else left, each.read.ended)
     then = [octets_then(case.session, event, read.thing.node, each.piece)
             for event in at if event is not None]  # fmt: skip
     stale = len(then) == len(at) and then[0] != then[1]

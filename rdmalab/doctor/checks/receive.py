@@ -2,7 +2,7 @@
 
 from rdmalab.doctor.evidence.content import Posted, without
 from rdmalab.doctor.evidence.messages import arrived_with
-from rdmalab.doctor.facts.lines_to_run import is_to_post
+from rdmalab.doctor.facts.lines_to_run import is_to_post, skipped_send
 from rdmalab.doctor.facts.undelivered import Done
 from rdmalab.doctor.kit import *
 
@@ -114,6 +114,8 @@ def write_no_signal(case: Case) -> Finding:
         sent = [each for each in done if each.takes_receive]
         if sent or not writes or peer is None or not undelivered.is_quiet(case, qp):
             continue
+        if undelivered.found_no_receive(case, peer, writes[-1].event):
+            continue  # that message would have been the signal
         if not _is_followed(case, peer, writes[-1]):
             return _waits_for_completion(case, qp, peer, writes[-1])
     return ok("no program waits for a plain WRITE of the peer") if listening else NA
@@ -140,6 +142,8 @@ def _waits_for_completion(case: Case, qp: QueuePair, peer: QueuePair, last: Done
         fact(f"this consumes no receive of {case.qp_name(qp)}, and completes at {name} only"),
     ]  # fmt: skip
     cure, watching = _write_no_signal_cure(case, qp, peer, last), undelivered.watcher(case, qp)
+    skipped, advice = skipped_send(case, peer.thing)
+    facts, cure = [*skipped, *facts], Fix(program=advice) if advice else cure
     if not watching:  # a message may follow
         return warn(*facts, cure=cure)
     return fail(*facts, fact(f"{watching} waits for a completion"), cure=cure)

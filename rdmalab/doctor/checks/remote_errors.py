@@ -180,8 +180,10 @@ def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Fi
     if peer is None or key_lookup.former(case, peer.node, wqe.wr.rkey) is not None:
         return None
     denial = key_lookup.denial_at(case.world.nodes[peer.node], peer, wqe)
-    correction = memory_fixes.target(case, peer, wqe.wr, denial) if denial is not None else None
-    if denial is None or correction is None:
+    if denial is None:
+        return None
+    made = memory_fixes.as_refused(case, denial)
+    if (correction := made or memory_fixes.target(case, peer, wqe.wr, denial)) is None:
         return None
     changed = memory_fixes.at(correction.sg)
     if correction.length < denial.length:

@@ -3,10 +3,12 @@
 from dataclasses import replace
 
 from rdmalab.doctor.evidence.work_requests import MOST_PACKETS, post_kind
+from rdmalab.doctor.facts.bring_up import not_given
 from rdmalab.doctor.facts.full_queues import Backlog, answer, backlog
 from rdmalab.doctor.kit import *
 from rdmalab.spec.states import usual_word
 from rdmalab.spec.timers import INFINITE_RETRIES, RNR_NS, on_ticks_ns
+from rdmalab.world.faults import Duplicate
 
 
 @check("rnr-infinite")
@@ -140,7 +142,10 @@ def no_rr(case: Case, send: Send, qp: QueuePair) -> Finding:
         case, qp.thing, target, send.wqe.wr.remote_qkey)  # fmt: skip
     if meant is not None:
         return _misdirected(case, send, send.wqe, target, meant)
-    cure = _no_rr_cure(case, send.wqe, qp, target)
+    wanted = not_given(case, qp, "rnr_retry", since or 0) if qp.transport.acknowledged else None
+    found = [*([wanted.evidence] if wanted is not None else []), *found]
+    ours = {"rnr_retry": str(wanted.value)} if wanted is not None else None
+    cure = _no_rr_cure(case, send.wqe, qp, target, ours)
     return fail(*found, *_beside(case, target), cure=cure, since=since)
 
 
@@ -223,15 +228,41 @@ def _dropped(case: Case, target: QueuePair) -> list[Evidence]:
 def _last_taken(case: Case, target: QueuePair, event: int | None) -> list[Evidence]:
     """The event in which its receive queue became empty."""
     taken = case.log.about(Kind.RECV_TAKEN, target.thing)
-    earlier = [event_of(r) for r in taken if event is not None and event_of(r) < event]
-    name = case.qp_name(target)
-    return [fact(f"{name} consumed its last receive", earlier[-1])] if earlier else []
+    earlier = [r for r in taken if event is not None and event_of(r) < event][-1:]
+    return [fact(f"{case.qp_name(target)} consumed its last receive{_for_no_one(case, r)}",
+                 event_of(r)) for r in earlier]  # fmt: skip
 
 
-def _no_rr_cure(case: Case, wqe: SendWqe, qp: QueuePair, target: QueuePair) -> Fix:
+def _for_no_one(case: Case, taken: Record) -> str:
+    """The reason a receive was taken by what its program does not expect; empty for a message."""
+    came = messages.arrived_with(case.log, taken)
+    if came is None:
+        return ""
+    name = name_of(case.names, came.subject)
+    if came.thing == Thing(Noun.QP, *rec.place_of(taken)):
+        return f" for its own datagram {name}: it is in the group"
+    copies = [r for r in case.log.of(Kind.PACKET_COPIED) if packet_of(r) == came.packet]
+    if not copies or event_of(copies[0]) > event_of(taken) or _is_first(case, taken, came):
+        return ""
+    faults = [f for f in case.world.network.cable.faults if isinstance(f, Duplicate)]
+    by = f"fault {faults[0].number}" if faults else "the cable"
+    return f" for a copy of {name}, which {by} made"
+
+
+def _is_first(case: Case, taken: Record, came: Message) -> bool:
+    """Whether no receive of a queue pair before this one was taken by the same message."""
+    own = case.log.about(Kind.RECV_TAKEN, Thing(Noun.QP, *rec.place_of(taken)))
+    before = (messages.arrived_with(case.log, r) for r in own
+              if came.sent <= event_of(r) < event_of(taken))  # fmt: skip
+    return all(it is None or it.subject != came.subject for it in before)
+
+
+def _no_rr_cure(
+    case: Case, wqe: SendWqe, qp: QueuePair, target: QueuePair, ours: CallArguments | None
+) -> Fix:
     if not qp.transport.acknowledged:
         return Fix(commands.again(case, qp, wqe.wr, target))
-    return Fix(recovery.reconnected_to(case, qp, target, wqe.wr))
+    return Fix(recovery.reconnected_to(case, qp, target, wqe.wr, ours))
 
 
 @check("srq-vs-rq")

@@ -2,11 +2,13 @@
 
 from typing import NamedTuple
 
+from rdmalab.doctor.evidence.content import Atomic, atomics
 from rdmalab.doctor.facts import full_queues
 from rdmalab.doctor.facts.full_queues import Backlog, Unread, answer, backlog, gets_on
 from rdmalab.doctor.facts.vain_polls import VainPoll, newest_silent, vain_poll
 from rdmalab.doctor.kit import *
 from rdmalab.hca.slots import frees
+from rdmalab.spec.opcodes import Op
 
 
 @check("unsignaled", asked=True, vain=vain_poll)
@@ -215,6 +217,49 @@ def posted_twice(case: Case) -> Finding:
     )  # fmt: skip
     cure = Fix(program="go on from bad_wr: what stands before it has been posted")
     return fail(*evidence, cure=cure) if case.cq is not None else warn(*evidence, cure=cure)
+
+
+_BOTH = 2
+
+
+@posted_twice.instead
+def _added_twice(case: Case, content: Content) -> Finding | None:
+    """Of a word, whether an addition that failed after it was carried out was posted again.
+
+    A requester that adds the same number more often counts with it: its next one is no repetition.
+    """
+    adds = {each.message.subject: each for each in atomics(content)
+            if each.message.wqe.op is Op.FETCH_ADD and each.wrote}  # fmt: skip
+    alike = [each for each in adds.values() if _adds_as(each, [*adds.values()][-1])]
+    if len(alike) != _BOTH or case.log.begins:
+        return None
+    first, again = alike
+    send = Send(case.session, first.message.subject, case.log)
+    event = send.discarded if send.ending is None else send.ending.event
+    if send.succeeded or event is None or event > again.message.posted:
+        return None
+    reads = (r for r in case.log.since(event, Kind.MEMORY_READ) if node_of(r) == case.node)
+    if any(event_of(r) < again.touch.event and meet([first.touch.piece], [piece_of(r)])
+           for r in reads):  # fmt: skip
+        return ok("the word was read before the addition was posted again")
+    one, other = (name_of(case.names, each.message.subject) for each in alike)
+    where = words_for(case.session, case.node, first.touch.piece)
+    added = first.message.wqe.wr.compare_add
+    end = f"ended with {send.ending.status.name}" if send.ending is not None else "was discarded"
+    return fail(
+        fact(f"{one} added {added} to {where}", first.touch.event),
+        fact(f"{one} then {end}", event),
+        fact(f"{other} added {added} once more", again.touch.event),
+        cure=Fix(program="after an atomic that fails READ the word: it may have been carried out"),
+        since=first.touch.event,
+    )  # fmt: skip
+
+
+def _adds_as(one: Atomic, other: Atomic) -> bool:
+    """Whether two additions are of one node, to one word, of one number."""
+    same = one.message.wqe.wr.compare_add == other.message.wqe.wr.compare_add
+    word = one.touch.piece == other.touch.piece
+    return same and word and one.message.thing.node == other.message.thing.node
 
 
 def _senders(case: Case) -> list[QueuePair]:

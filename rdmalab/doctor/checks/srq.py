@@ -1,5 +1,6 @@
 """Shared receive queues: empty, taken by others, in error; XRC."""
 
+from functools import partial
 from typing import NamedTuple
 
 from rdmalab.doctor.facts.receivers import Refused
@@ -47,23 +48,32 @@ def _srq_stolen_cure(case: Case, receive: Receive, qp: QueuePair) -> Fix | None:
 
 
 class Limit(NamedTuple):
-    """The SRQ_LIMIT_REACHED event. value: the armed srq_limit; heeded: what followed, in words."""
+    """The SRQ_LIMIT_REACHED event. value: the armed srq_limit; heeded: what followed, in words.
+
+    spent: receives were posted since, and the limit was not armed again.
+    """
 
     event: int
     value: int
     heeded: str
+    spent: bool
 
 
 @check("srq-empty-limit", found=receivers.refused)
 def srq_empty_limit(case: Case, found: Refused) -> Finding:
-    """Of a send that found no receive on an SRQ: since when, and whether its event was heeded."""
+    """Of a send that found no receive on an SRQ: since when, and whether its event was heeded.
+
+    A send that is still retried leads to the event only where that has disarmed the limit.
+    """
     if found.srq.dead:
         return ok("the SRQ was broken, not empty")
     if receivers.misplaced_receive(case, found.target):
         return ok("a receive for it was posted to another queue")
-    limit = _limit(case, found)
+    limit, waits = _limit(case, found), waiting(case) is not None
+    if waits and not (limit is not None and limit.spent):
+        return NA  # see rnr-infinite
     name = case.name(Noun.SRQ, found.srq.node, found.srq.number)
-    return fail(
+    return (partial(blocking, case) if waits else fail)(
         *([fact(f"SRQ_LIMIT_REACHED was raised for {name}: {limit.heeded}", limit.event)]
           if limit is not None else []),
         *_last(case, found, name),
@@ -81,8 +91,9 @@ def _limit(case: Case, found: Refused) -> Limit | None:
     settings = case.log.about(Kind.SRQ_SET, found.thing)
     armed = [r for r in settings if rec.srq_field_of(r) == "srq_limit"]
     again = any(event_of(r) > raised[-1] and rec.srq_value_of(r) for r in armed)
-    heeded = _heeded(case, found, raised[-1], again=again)
-    return Limit(raised[-1], rec.srq_value_of(armed[-1]) if armed else 0, heeded)
+    heeded, spent = _heeded(case, found, raised[-1], again=again)
+    value = rec.srq_value_of(armed[-1]) if armed else 0
+    return Limit(raised[-1], value, heeded, spent)
 
 
 def _raised(case: Case, thing: Thing, event: AsyncEvent) -> list[int]:
@@ -91,18 +102,18 @@ def _raised(case: Case, thing: Thing, event: AsyncEvent) -> list[int]:
     return [event_of(r) for r in raised if rec.async_event_of(r) is event]
 
 
-def _heeded(case: Case, found: Refused, raised: int, *, again: bool) -> str:
-    """`B.refill posted 2 receives since`, or that no program read the event."""
+def _heeded(case: Case, found: Refused, raised: int, *, again: bool) -> tuple[str, bool]:
+    """`B.refill posted 2 receives since`, or that no program read the event; and `spent`."""
     unread = case.world.nodes[found.srq.node].async_events
     if (AsyncEvent.SRQ_LIMIT_REACHED, found.srq.number) in unread:
-        return "no program read it"
+        return "no program read it", False
     posts = [r for r in case.log.about(Kind.SRQ_POSTED, found.thing)
              if raised < event_of(r) < found.events[0]]  # fmt: skip
     if not posts:
-        return "a program read it, and posted nothing"
+        return "a program read it, and posted nothing", False
     unarmed = "" if again else "; no modify_srq armed it again"
     who = case.log.who(event_of(posts[0]))
-    return f"{who} posted {fmt.count(len(posts), 'receive')} since{unarmed}"
+    return f"{who} posted {fmt.count(len(posts), 'receive')} since{unarmed}", not again
 
 
 def _last(case: Case, found: Refused, name: str) -> list[Evidence]:
@@ -123,8 +134,9 @@ def _srq_empty_limit_cure(case: Case, found: Refused, name: str, limit: Limit | 
         return None
     value = limit.value if limit is not None else 0
     lines = _refill(case, found, name, send.wqe.length, 2 * value or 2)
-    if value:
-        lines.append(f"modify_srq {name} srq_limit={value}")
+    lines += [f"modify_srq {name} srq_limit={value}"] if value else []
+    if send.on_queue:  # it is retried until a receive is posted
+        return Fix(lines)
     if qp.transport.acknowledged:
         lines += reconnect(case, qp, found.target)
     return Fix([*lines, commands.post_send(case, qp, send.wqe.wr)])

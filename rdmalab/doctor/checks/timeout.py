@@ -4,6 +4,7 @@ from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.doctor.evidence.time_spent import TimeSpent
 from rdmalab.doctor.kit import *
 from rdmalab.doctor.moments.future import LONG_WAIT_NS, look_ahead
+from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import usual_word
 from rdmalab.spec.timers import INFINITE_RETRIES, MOST_RETRIES
 from rdmalab.views.fates import Fate
@@ -162,27 +163,29 @@ def retry7_rxe(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     if not case.profile.retry_cnt_7_is_infinite:
         return NA
     endless = qp.attr.retry_cnt == INFINITE_RETRIES and qp.comp.rnr_until_ns is None
-    tries = [row for row in send.transmissions if row.psn == wqe.first_psn]
+    tries = [r for r in send.sent if packet_of(r).psn == wqe.first_psn]
     if not endless or len(tries) <= INFINITE_RETRIES or case.future.settled:
         return ok("it is not sent again without end")
     since = set_at(case, qp, Attr.RETRY_CNT)
-    last = delivery.last_try(case)[-1]
+    last, many = delivery.last_try(case)[-1], fmt.count(len(tries), "time")
+    many = f"at least {many}" if case.log.begins > (send.posted or 0) else many
     limited = {"retry_cnt": str(MOST_RETRIES)}
     lines = recovery.reconnected(case, qp, wqe.wr, limited, limited)
     return blocking(
         case, fact(f"{case.qp_name(qp)} was given retry_cnt=7, which has no limit "
                    "on this device", since),
-        fact(f"it was sent {fmt.count(len(tries), 'time')}, the last one {last.fate_text}",
+        fact(f"it was sent {many}, the last one {last.fate_text}",
              last.event),
         cure=Fix(lines), since=since,
     )  # fmt: skip
 
 
+_HELD, _RETRIED = "held back", {"retry_cnt": str(MOST_RETRIES)}
 SHOWN = 3  # transmissions that are listed one by one, the last among them
 
 
 @check("retry-exc")
-def retry_exc(send: Send, ending: Ending, qp: QueuePair) -> Finding:
+def retry_exc(case: Case, send: Send, ending: Ending, qp: QueuePair) -> Finding:
     """Evidence: the fate of each transmission."""
     if ending.status is not WCStatus.RETRY_EXC_ERR:
         return ok("it did not fail for want of an answer")
@@ -190,7 +193,22 @@ def retry_exc(send: Send, ending: Ending, qp: QueuePair) -> Finding:
     shown = rows if len(rows) <= SHOWN else [*rows[:2], rows[-1]]
     tries = [fact(_try(row), row.event) for row in shown]
     count = f"retry_cnt={qp.attr.retry_cnt} is used up: RETRY_EXC_ERR"
-    return fail(*tries, fact(count, ending.event), since=ending.event)
+    late = [row for row in rows if _HELD in row.troubles][:1]
+    held = [evidence for row in late for evidence in _overtaken(case, row)]
+    naks = [row for row in send.answers if late and row.syndrome is Syndrome.NAK_SEQUENCE]
+    held += [fact(f"{row.label} psn={row.psn} came back: {count.partition(':')[0]}", row.event)
+             for row in naks[-1:]]  # fmt: skip
+    cure = None
+    if late and send.wqe is not None:
+        lines = recovery.reconnected(case, qp, send.wqe.wr, _RETRIED, _RETRIED)
+        cure = Fix(lines, note=f"retry_cnt becomes {MOST_RETRIES}")
+    return fail(*held, *tries, fact(count, ending.event), cure=cure, since=ending.event)
+
+
+def _overtaken(case: Case, row: PacketRow) -> list[Evidence]:
+    """Evidence on a packet that the cable held back, and on the fault that did."""
+    text = f"{row.label} psn={row.psn} was held back, and came after later packets"
+    return [fact(text, row.event), *_delays(case, row)[:1]]
 
 
 def _try(row: PacketRow) -> str:

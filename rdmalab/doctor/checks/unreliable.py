@@ -1,7 +1,9 @@
 """Datagrams and unreliable connections: what does not fit or is lost is not reported."""
 
+from functools import partial
 from itertools import pairwise
 
+from rdmalab.doctor.evidence.content import header_room, is_of_header, is_within
 from rdmalab.doctor.kit import *
 from rdmalab.hca import steering
 from rdmalab.hca.groups import groups_of
@@ -65,12 +67,12 @@ def _changed(case: Case, target: QueuePair, event: int) -> list[Evidence]:
     return [fact(f"{case.qp_name(target)} was given its Q_Key", found[-1])] if found else []
 
 
+_READ_LATER = f"read the datagram {GRH.LENGTH} bytes after the beginning"
+
+
 @check("ud-40-bytes", qp=_datagrams)
 def ud_40_bytes(case: Case, receive: Receive, qp: QueuePair) -> Finding:
-    """Check whether a datagram and the 40 bytes before it did not fit into a receive.
-
-    For bytes that a datagram has filled: whether they are those 40 bytes.
-    """
+    """Check whether a datagram and the 40 bytes before it did not fit into a receive."""
     wqe = receive.wqe
     if wqe is None:
         return NA
@@ -112,25 +114,41 @@ def _no_room(
 
 
 @ud_40_bytes.instead
+def _sent_with_header(case: Case, content: Content) -> Finding | None:
+    """FAIL of bytes that a program waits for, if they were sent with the 40 before a datagram."""
+    late = (memory_waits.sent_with_header(case, piece, wanted)
+            for _, piece, wanted in conditions.awaited(case, content.piece))  # fmt: skip
+    if (found := next(filter(None, late), None)) is None:
+        return None
+    name = name_of(case.names, found.message.subject)
+    sent = f"{name} was posted with {found.sent}; the datagram there is {found.meant}"
+    place = f"what is awaited came to {found.place}, {GRH.LENGTH} bytes too far"
+    return fail(fact(sent, found.message.posted), fact(place, found.event),
+                cure=Fix(program=f"send from {found.meant} in {name}"))  # fmt: skip
+
+
+@ud_40_bytes.instead
 def _in_header(case: Case, content: Content) -> Finding:
-    """Finding if these bytes are the 40 bytes before the datagram that took their receive."""
-    for receive in content.receives[:1] if case.asked else ():
-        message = messages.taking(case.log, case.node, receive.qp, receive.wqe)
-        if message is None or message.packet.deth is None:
-            break
-        places = messages.pieces(case.hca, receive.wqe.sg)
-        header = messages.part(places, 0, GRH.LENGTH)
-        if sum(size for _, size in meet([content.piece], header)) == content.piece[1]:
-            begins = messages.part(places, GRH.LENGTH, 1)
-            start = begins[0][0] if begins else 0
-            where = fmt.thing_at(case.world, case.names, case.node, start)
-            return fail(
-                fact("these bytes are room for the routing header", receive.event),
-                fact(f"the datagram begins at {where}"),
-                cure=Fix(program=f"read the datagram {GRH.LENGTH} bytes after the beginning"),
-                since=receive.event,
-            )  # fmt: skip
-    return NA
+    """Finding if these bytes are the 40 bytes before the datagram that took their receive.
+
+    A warning where they are the header itself, and no program waits for something else there.
+    """
+    found = header_room(content) if case.asked else None
+    if found is None or not is_within(content.piece, found.room):
+        return NA
+    waiting = list(conditions.awaited(case, content.piece))
+    is_header = is_within(content.piece, found.written) and not waiting
+    name = partial(fmt.thing_at, case.world, case.names, case.node)
+    begins, cure = fact(f"the datagram begins at {name(found.begins)}"), _READ_LATER
+    what = "are the header before a datagram" if is_header else "are room for the routing header"
+    if any(is_of_header(content, found, *each[1:]) for each in waiting):
+        start = name(found.written[0][0])
+        begins, cure = (
+            fact(f"over IPv4 the header begins at {start}"),
+            f"read the header at {start}",
+        )
+    evidence = [fact(f"these bytes {what}", found.posted), begins]
+    return (warn if is_header else fail)(*evidence, cure=Fix(program=cure))
 
 
 def _refusal(case: Case, receive: Receive, wqe: RecvWqe, qp: QueuePair) -> Record | None:
@@ -445,9 +463,17 @@ def _of_receive(case: Case, receive: Receive, qp: QueuePair) -> Finding:
     return fail(
         fact(f"a datagram for the group {receivers.gid_words(group)} came to {others}",
              event_of(record)),
-        fact(f"{case.qp_name(qp)} has the same Q_Key, and is not attached to that group"),
+        _not_attached(case, qp, event_of(record)),
         cure=_joined(case, qp, record, group),
     )  # fmt: skip
+
+
+def _not_attached(case: Case, qp: QueuePair, before: int) -> Evidence:
+    """Evidence on a queue pair that is not in the group, and the refused call that was to do it."""
+    text = f"{case.qp_name(qp)} has the same Q_Key, and is not attached to that group"
+    refused = left_refused(case.log, "attach_mcast", qp.node, before)
+    call = next((each for each in refused if each.thing == qp.thing[1:]), None)
+    return fact(text) if call is None else fact(f"{text}: {call.answer}", call.event)
 
 
 def _passed_by(case: Case, qp: QueuePair, since: int) -> Record | None:

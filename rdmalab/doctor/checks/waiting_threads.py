@@ -2,15 +2,18 @@
 
 from rdmalab.command import New
 from rdmalab.doctor.case import RecvWqe
-from rdmalab.doctor.evidence.components import things_of
+from rdmalab.doctor.evidence.components import things_in, things_of
 from rdmalab.doctor.evidence.host_reads import last_arrival, watched, written_over
 from rdmalab.doctor.evidence.posting_calls import SENDING
-from rdmalab.doctor.facts import conditions, memory_waits
-from rdmalab.doctor.facts.lines_to_run import is_to_post
-from rdmalab.doctor.facts.vain_polls import VainPoll, left_elsewhere, newest_silent, vain_poll
+from rdmalab.doctor.facts import vain_polls
+from rdmalab.doctor.facts.lines_to_run import is_to_post, skipped_send
+from rdmalab.doctor.facts.vain_polls import VainPoll, left_unread
+from rdmalab.doctor.facts.vain_requests import VainRequest, vain_request
 from rdmalab.doctor.kit import *
-from rdmalab.grammar.trees import facts, render
+from rdmalab.grammar.nodes import Node
+from rdmalab.grammar.trees import render
 from rdmalab.hca.completer import waits_without_limit
+from rdmalab.spec.opcodes import Op
 
 _POSTS = (Kind.SEND_POSTED, Kind.RECV_POSTED)
 
@@ -20,11 +23,14 @@ def thread_stopped(case: Case, waits: ThreadWait) -> Finding:
     """Check whether a thread that was to provide the awaited data has failed or ended."""
     gone = [other for other in waits.providers if other.state is ProgramState.FAILED]
     gone += [other for other in waits.providers if other.state is ProgramState.DONE]
+    unread = left_unread(case, waits) if waits.outstanding and not gone else []
+    gone += [other for other, _ in unread]
     if not gone:
         return ok("no thread that it waits for has stopped")
-    text = f"let {case.names.of(gone[0].thing)} signal its waiters before it stops"
-    return fail(_stopped(case, gone[0]), waits.words(),
-                cure=Fix(program=f"{text}, also after an error"))  # fmt: skip
+    act = "answer each message" if unread else "signal its waiters"
+    cure = f"let {case.names.of(gone[0].thing)} {act} before it stops, also after an error"
+    return fail(_stopped(case, gone[0]), *(text for _, text in unread[:1]), waits.words(),
+                cure=Fix(program=cure))  # fmt: skip
 
 
 def _stopped(case: Case, other: Program) -> Evidence:
@@ -39,8 +45,8 @@ def _stopped(case: Case, other: Program) -> Evidence:
 def no_such_object(case: Case, program: Program) -> Finding:
     """FAIL of a thread that stopped at a name: of nothing, or of an object to make that exists."""
     event = case.log.last(Kind.PROGRAM_FAILED, program.thing)
-    refused = any(call.event == event for call in case.log.refused())
-    if program.state is not ProgramState.FAILED or event is None or refused:
+    called = {kind_of(r) for r in case.log.within(-1 if event is None else event)}
+    if program.state is not ProgramState.FAILED or event is None or Kind.CALLED in called:
         return ok("each name in its lines named what it was to name")
     line, call = program.line, program.line.invocation
     where = f"line {line.number}: {line.text}"
@@ -84,6 +90,30 @@ def _circle(waits: ThreadWait, before: list[ThreadWait]) -> list[ThreadWait]:
     return []
 
 
+@mutual_wait.instead
+def _of_host_programs(case: Case, cq: CompletionQueue) -> Finding | None:
+    """FAIL of two queues that programs of the host wait for, each for a message of the other."""
+    awaited = {t for each in case.session.unanswered for t in things_in(case.session, each)}
+    for qp in case.hca.qps.items.values() if awaited and case.at_rest else ():
+        peer = peer_of(case.world, qp)
+        if qp.recv_cq != cq.number or peer is None:
+            continue
+        queues = [cq, case.world.nodes[peer.node].cqs.items[peer.recv_cq]]
+        names = [case.names.of(each.thing) for each in queues
+                 if awaited & {each.thing, Thing(Noun.CHANNEL, each.node, each.channel or 0)}
+                 and not each.cqes]  # fmt: skip
+        busy = any(end.comp.serial < end.sq.posted or not end.source.wqes for end in (qp, peer))
+        if len(names) == len(queues) and not busy:
+            ends = f"{case.qp_name(qp)} and {case.qp_name(peer)}"
+            return fail(
+                fact(f"programs wait for a completion on {' and on '.join(names)}"),
+                fact(f"{ends} have receives, and no send is under way between them"),
+                _last_post(case, qp), _last_post(case, peer),
+                cure=Fix(program="let one of the programs send before it waits"),
+            )  # fmt: skip
+    return None
+
+
 def _on_queues(case: Case) -> ThreadWait | None:
     """The wait of a thread for a completion; None where its condition is about bytes."""
     waits = thread_wait(case)
@@ -92,7 +122,7 @@ def _on_queues(case: Case) -> ThreadWait | None:
     return waits if waits.cqs else None
 
 
-@check("nothing-outstanding", waits=_on_queues, vain=vain_poll)
+@check("nothing-outstanding", waits=_on_queues, vain=vain_polls.vain_poll)
 def nothing_outstanding(case: Case, waits: ThreadWait) -> Finding:
     """Check whether no outstanding request could complete on the CQs of a thread."""
     cqs = [case.world.find(thing, CompletionQueue) for thing in waits.cqs]
@@ -125,9 +155,9 @@ def _polled_once_more(case: Case, vain: VainPoll) -> Finding:
 
     Who polls until a queue is empty has read all: it is a failure only of a program that hangs.
     """
-    if newest_silent(case, vain) is not None:
+    if vain_polls.newest_silent(case, vain) is not None:
         return ok("a send on it was not signaled")
-    if left_elsewhere(case, vain) is not None:
+    if vain_polls.left_elsewhere(case, vain) is not None:
         return ok("a completion is on another queue of its queue pairs")
     name = case.names.of(case.subject.thing)
     return (fail if case.session.unanswered else warn)(
@@ -166,7 +196,11 @@ def silent_peer(case: Case, waits: ThreadWait) -> Finding:
     qp, wqes, srq = next(quiet, (None, [], ""))
     peer = peer_of(case.world, qp) if qp is not None else None
     ends = [peer.thing] if peer is not None else []
-    later = any(is_to_post(case, each, ends, SENDING) for each in waits.providers)
+    senders = [each for each in waits.providers if is_to_post(case, each, ends, SENDING)]
+    idle = [server for each in senders if (server := thread_waits.of_program(case, each))
+            and server.serves and not waits.serves]  # fmt: skip
+    later = len(idle) < len(senders)  # one that waits for requests sends nothing before the next
+    later = later or (peer is not None and bool(undelivered.unsent(case, peer)))
     if qp is None or peer is None or later:
         return ok("its peer may still send")
     receives, where = fmt.count(len(wqes), "receive"), srq or case.qp_name(qp)
@@ -175,12 +209,20 @@ def silent_peer(case: Case, waits: ThreadWait) -> Finding:
     sends = peer.sq.posted or case.log.about(Kind.SEND_POSTED, peer.thing)
     sent = _last_post(case, peer) if sends else fact(f"{case.qp_name(peer)} has sent nothing")
     cure = Fix(lines) if lines else None
+    if idle and (took := _last_taken(case, peer)) is not None:
+        sent = fact(
+            f"{case.log.who(took)} took a message on {case.qp_name(peer)}; {sent.text}", took
+        )
     if (other := _answer_elsewhere(case, peer, qp.node)) is not None:
         sent = other
         cure = Fix(program=f"post the answer on {case.qp_name(peer)}, which got the request")
+    skipped, advice = skipped_send(case, peer.thing)
+    cure = Fix(program=advice) if advice else cure
+    cure = None if waits.serves and not advice else cure
     return (wait if waits.serves else fail)(
-        fact(f"{receives} posted on {where}, and no message has come for it"),
-        sent, waits.words(), *thread_waits.unread_events(case), cure=cure, since=waits.since(),
+        *skipped, fact(f"{receives} posted on {where}, and no message has come for it"),
+        sent, *(each.words() for each in idle[:1]), waits.words(),
+        *thread_waits.unread_events(case), cure=cure, since=waits.since(),
     )  # fmt: skip
 
 
@@ -193,17 +235,22 @@ def _listening(case: Case, waits: ThreadWait) -> list[tuple[QueuePair, list[Recv
     return [each for each in [*own, *xrc] if each[1] and each[0].state is not QPState.ERR]
 
 
+def _last_taken(case: Case, qp: QueuePair) -> int | None:
+    """The event in which the last message of a queue pair was polled."""
+    polls = (r for r in reversed(case.log.of(Kind.CQE_POLLED, qp.node))
+             if cqe_of(r).qp_num == qp.number and not cqe_of(r).is_send)  # fmt: skip
+    return next(map(event_of, polls), None)
+
+
 def _answer_elsewhere(case: Case, peer: QueuePair, node: str) -> Evidence | None:
     """The first message to a node that who took the last one of a QP then sent on another QP."""
-    log = case.log
-    taken = [event_of(r) for r in log.of(Kind.CQE_POLLED, peer.node)
-             if cqe_of(r).qp_num == peer.number and not cqe_of(r).is_send][-1:]  # fmt: skip
-    for record in log.of(Kind.SEND_POSTED, peer.node) if taken else ():
+    log, taken = case.log, _last_taken(case, peer)
+    for record in log.of(Kind.SEND_POSTED, peer.node) if taken is not None else ():
         event, other = event_of(record), find_qp(case.world, peer.node, object_of(record))
         work = send_wqe_of(record).work
-        if event < taken[0] or other is None or work is None or not work.consumes_receive:
+        if event < (taken or 0) or other is None or work is None or not work.consumes_receive:
             continue
-        if log.asked(event)[1] == log.asked(taken[0])[1] and peer_node(case.world, other) == node:
+        if log.asked(event)[1] == log.asked(taken)[1] and peer_node(case.world, other) == node:
             name, wr = case.qp_name(other), fmt.wr(send_wqe_of(record).wr.wr_id)
             text = f"{log.who(event)} took a message from {case.qp_name(peer)}, and then sent {wr}"
             return fact(f"{text} on {name}", event) if other is not peer else None
@@ -226,52 +273,140 @@ def condition_false(case: Case, waits: ThreadWait) -> Finding:
             return ok(f"{case.names.of(thing)} retries a request, and what follows it waits")
     if memory_waits.failed_writes(case, case.node, watched(case.session, question)):
         return ok("the request that was to write what it waits for has failed")
-    values = [fact(f"{render(each)} is {conditions.value_text(case.session.ask(each))}")
-              for each in facts(question)] if other is None else other.evidence  # fmt: skip
+    values, unlike = conditions.values(case, question)
+    values = values if other is None else other.evidence
     change = f"let a message, a call or a thread make {render(question)} true"
+    change = "compare bytes with as many bytes, in the order that they have" if unlike else change
     if unposted:
         change = f"wait for the wr_id of a {waits.posts_named} that is posted"
     change = other.advice if other is not None else change
-    written, moved = _written_by(case, waits)
+    written, place, atomic = _written_by(case, waits)
     idle = waits.serves and not (other is not None and other.for_good)
-    cure = Fix(program=moved or f"{change}, or do not wait for it in {waits.name}")
+    change = (
+        atomic
+        or (place if not unlike else "")
+        or f"{change}, or do not wait for it in {waits.name}"
+    )
+    cure = Fix(program=change)
     return (wait if idle else fail)(
         *unposted, *values, *written, *thread_waits.unread_events(case),
         waits.words(), cure=None if idle else cure, since=waits.since(),
     )  # fmt: skip
 
 
-def _written_by(case: Case, waits: ThreadWait) -> tuple[list[Evidence], str]:
+@condition_false.instead
+def _read_in_vain(case: Case, program: Program) -> Finding | None:
+    """FAIL of a thread that repeats a READ of bytes that nothing will change, for its condition."""
+    vain = vain_request(case, program)
+    if vain is None or vain.wqe.op is not Op.RDMA_READ_REQUEST:
+        return None
+    looks = [line.question for line in program.lines if line.question is not None]
+    if not looks or _for_each_other(program, vain):
+        return None
+    others = [waits.words() for waits in vain.writers]
+    others = others or [fact(f"no thread, no request and no receive is to write {vain.where}")]
+    return fail(
+        _repeats(case.names.of(program.thing), vain, f", until {render(looks[-1])}"),
+        *conditions.values(case, looks[-1], vain.ended)[0],
+        *_elsewhere(case, vain.node, vain.word, looks[-1], -1)[0],
+        *others,
+        cure=Fix(program=f"let a thread or a message write {vain.where}"), since=vain.posted,
+    )  # fmt: skip
+
+
+@mutual_wait.instead
+def _with_one_that_reads(case: Case, program: Program) -> Finding | None:
+    """FAIL of a thread that repeats a READ until another one writes, which waits for the first."""
+    for each in programs_of(case.world):
+        vain = vain_request(case, each)
+        held = _for_each_other(each, vain)
+        if vain is not None and held and program in (each, *(waits.program for waits in held)):
+            name = case.names.of(each.thing)
+            return fail(
+                _repeats(name, vain),
+                *[waits.words() for waits in held],
+                cure=Fix(program=f"let {held[0].name} write {vain.where} before it waits, "
+                                 f"or let {name} post before it READs"),
+                since=min(waits.since() for waits in held),
+            )  # fmt: skip
+    return None
+
+
+def _for_each_other(reader: Program, vain: VainRequest | None) -> list[ThreadWait]:
+    """The threads that would write the bytes which a thread READs, and wait for that thread."""
+    return [waits for waits in vain.writers if reader in waits.providers] if vain else []
+
+
+def _repeats(name: str, vain: VainRequest, until: str = "") -> Evidence:
+    return fact(f"{name} repeats {fmt.wr(vain.wqe.wr.wr_id)}, a READ of {vain.where}{until}",
+                vain.posted)  # fmt: skip
+
+
+def _written_by(case: Case, waits: ThreadWait) -> tuple[list[Evidence], str, str]:
     """Evidence on the bytes that a condition reads: the message, threads and calls that wrote.
 
-    Where what it wants was written beside them, advice on the place; else that is empty.
+    Where what it wants was written beside them, advice on the place, and where the answer to an
+    atomic wrote them, advice on that; else these are empty.
     """
     question = waits.line.question
     piece = watched(case.session, question)
     node, log = case.node, case.log
     if piece is None or question is None:
-        return [], ""
+        return [], "", ""
     came, where = last_arrival(log, node, piece), words_for(case.session, node, piece)
     since = came.event if came is not None else -1
     host = [event for r in log.of(Kind.HOST_WROTE, node)
             if (event := event_of(r)) > since and meet([piece], [piece_of(r)])][-1:]  # fmt: skip
-    beside = memory_waits.beside(case, waits.thing, piece, max([since, *host]))
-    before = "after that" if came is not None or host else f"nothing wrote {where};"
-    near, moved = list[Evidence](), ""
-    if beside is not None:
-        place = conditions.wanted_at(case, question, beside.piece)
-        holds = f", with what is awaited at {place}" if place else ""
-        near = [fact(f"{before} {beside.by} wrote {beside.where}{holds}", beside.event)]
-        moved = (
-            f"wait for {place} in {waits.name}, or let {beside.by} write {where}" if place else ""
-        )
+    near, moved = _elsewhere(case, node, piece, question, max([since, *host]))
     if came is None:
-        return [*(fact(f"{log.who(event)} wrote {where}", event) for event in host), *near], moved
+        return (
+            [*(fact(f"{log.who(event)} wrote {where}", event) for event in host), *near],
+            moved,
+            "",
+        )
+    if moved and near[0].event == came.event:
+        return near, moved, ""
     own = [each.event for each in written_over(log, node) if each.came == came][-1:]
     under_way = "had written them while that was under way"
-    by, opcode = name_of(case.names, came.message.subject), came.message.wqe.wr.opcode.name
-    how = f" by {opcode}" if opcode.startswith("ATOMIC") else ""
+    by, (how, advice) = name_of(case.names, came.message.subject), _by_atomic(case, came.message)
+    filled = messages.pieces(case.hca, came.message.wqe.sg)
+    is_answer = came.message.thing.node == node and bool(meet([piece], filled))
+    advice = advice if is_answer else ""
     return [fact(f"{by} wrote {where}{how}", came.event),
             *(fact(f"{log.who(event)} {under_way}", event) for event in own),
             *(fact(f"{log.who(event)} wrote them again", event) for event in host),
-            *near], moved  # fmt: skip
+            *near], moved, advice  # fmt: skip
+
+
+def _by_atomic(case: Case, message: messages.Message) -> tuple[str, str]:
+    """The operation whose answer wrote bytes, in words, and advice; empty if none did."""
+    wr, answer = message.wqe.wr, messages.brought_back(case.log, message.thing, message.wqe)
+    if answer is None:
+        return "", ""
+    how, compare = f" by {wr.opcode.name}: ", wr.compare_add
+    if message.wqe.op is Op.FETCH_ADD:
+        advice = f"an atomic returns the value before it; add {compare} in"
+        how += f"the value before it, {answer[0]}, to which it added {compare}"
+        return how, f"{advice} {case.names.of(case.subject.thing)}"
+    advice = f"let {name_of(case.names, message.subject)} compare with the value of the word"
+    advice = f"{advice}, in the byte order of the host"
+    wrong_order = messages.is_reversed(answer[0], compare)
+    return f"{how}{messages.swapped(answer[0], compare)}", advice if wrong_order else ""
+
+
+def _elsewhere(
+    case: Case, node: str, piece: Piece, question: Node, since: int
+) -> tuple[list[Evidence], str]:
+    """The write that left elsewhere what a condition awaits, or the nearest one, in words; where
+    it is the former, advice on the place.
+    """
+    wanted, where = conditions.wanted_octets(case, question), words_for(case.session, node, piece)
+    beside = memory_waits.beside(case, case.subject.thing, node, piece, since, wanted)
+    if beside is None:
+        return [], ""
+    before = "after that " if since >= 0 else f"nothing wrote {where}; "
+    before = "" if beside.place and since >= beside.event else before
+    place, by = beside.place, beside.by
+    holds = f", with what is awaited at {place}" if place else ""
+    moved = f"wait for {place} in {case.names.of(case.subject.thing)}, or let {by} write {where}"
+    return [fact(f"{before}{by} wrote {beside.where}{holds}", beside.event)], moved if place else ""

@@ -7,19 +7,28 @@ from rdmalab.doctor.case import Case, Log, Session, Sort, Subject
 from rdmalab.doctor.diagnosis.diagnose import diagnose
 from rdmalab.doctor.evidence.finding import Fix, Verdict
 from rdmalab.doctor.facts.receivers import RULE
-from rdmalab.doctor.fixes.recovery import reposted, sends_taken
+from rdmalab.doctor.fixes.recovery import (
+    Lost,
+    not_among,
+    receives_lost,
+    reposted,
+    sends_lost,
+    sends_taken,
+)
 from rdmalab.doctor.fixes.reposting import repost_flushed
 from rdmalab.doctor.moments.future import undone_trial
 from rdmalab.doctor.moments.moments import visit
-from rdmalab.doctor.moments.what_if import TrialOutcome, attempt, carry_out
+from rdmalab.doctor.moments.what_if import attempt, carry_out
 from rdmalab.doctor.report.report import Cause, Report, TriedFix
-from rdmalab.hca.wr import SendWR
-from rdmalab.repair.commands import needs_receive, post_send
 from rdmalab.session.lines import allowed_lines
 from rdmalab.views import fmt
 
 MOST_CURES = 3
 _MOST_AGAIN, _MOST_NAMED = 4, 3  # flushed sends that a fix posts again; of the others by name
+NOT_POSTED = "that it does not post again"
+"""In the note of a fix after the kind of work that it discards or leaves flushed."""
+_POST = "post_send"
+_CONNECTS = ("modify_qp", "connect", "to_rts")
 _RECEIVES = ("post_recv", "post_srq_recv")
 _Candidate = tuple[Fix, Subject, str]
 
@@ -36,14 +45,16 @@ def cured(session: Session, report: Report, asked: Case) -> TriedFix | None:
         if cure.program:
             tried = tried or TriedFix(_proved(session, cure, asked), of=of)
             continue
-        outcome = TrialOutcome(works=False)
-        for each in _with_flushed(cure, asked):
-            measure = _measure(asked, subject)
+        whole, fewer = _with_lost(cure, asked)
+        measure, tries = _measure(asked, subject), list[TriedFix]()
+        for each in (*whole, *fewer):
             outcome = attempt(session, each.lines, measure, asked.log, _causes_of)
             if outcome.works:
                 return TriedFix(each, works=True, of=of)
-        if tried is None or (outcome.ends and not (tried.ends or tried.cure.program)):
-            tried = TriedFix(each, False, outcome.failure, outcome.ends, of)
+            tries.append(TriedFix(each, False, outcome.failure, outcome.ends, of))
+        last = tries[len(whole) - 1]
+        if tried is None or (last.ends and not (tried.ends or tried.cure.program)):
+            tried = last
     return tried
 
 
@@ -84,8 +95,11 @@ def _proved(session: Session, cure: Fix, asked: Case) -> Fix:
 def _measure(asked: Case, subject: Subject) -> Subject:
     """The subject that a fix must repair: the work or thread asked about, else the cause's.
 
-    A receive that was refused for the SRQ of its queue pair is posted there, as its call says.
+    A receive that was refused for the SRQ of its queue pair is posted there, as its call says. A
+    thread that waits for asynchronous events is right to wait on.
     """
+    if asked.program is not None and asked.program.awaits_async_event:
+        return subject
     if asked.receive is not None and subject.sort is Sort.CALL and asked.subject.serial < 0:
         calls = [call for call in asked.log.refused() if call.subject == subject]
         if any(call.refusal == RULE for call in calls):
@@ -98,30 +112,66 @@ def _measure(asked: Case, subject: Subject) -> Subject:
 
 
 def _with(cure: Fix, asked: Case) -> Fix:
-    more = [line for line in repost_flushed(asked) if line not in cure.lines]
+    with undone_trial(asked.session):
+        carry_out(asked.session, cure.lines)  # the bytes of these lines are not free for a receive
+        more = [line for line in repost_flushed(asked) if line not in cure.lines]
     return Fix([*cure.lines, *more], note=cure.note)
 
 
-def _with_flushed(cure: Fix, asked: Case) -> list[Fix]:
-    """Of a fix with a RESET two: the taken sends that need no receive are posted again, or none.
+def _with_lost(cure: Fix, asked: Case) -> tuple[list[Fix], list[Fix]]:
+    """A fix with the work that it discards by a RESET, and that was flushed, posted again.
 
-    Each names those that it leaves out.
+    All receives, and of the sends those for which the fix has receives to spare, or those that
+    need none, or no sends; then one without the receives, if any are lost. Each names what it
+    leaves out.
     """
-    reset = any(line.endswith(" state=RESET") for line in cure.lines)
-    taken = sends_taken(asked) if reset and asked.qp is not None else []
-    posts = [(wr, post_send(asked, asked.qp, wr)) for wr in taken if asked.qp is not None]
-    known = {tuple(line.split()[:3]) for line in cure.lines}  # wr_id=1 A.qp0 post_send, changed
-    posts = [(wr, line) for wr, line in posts if tuple(line.split()[:3]) not in known]
-    again = [line for wr, line in posts if not needs_receive(wr)][:_MOST_AGAIN]
-    return [_leaving_out(cure, more, [wr for wr, line in posts if line not in more])
-            for more in ([again, []] if again else [[]])]  # fmt: skip
+    lines = cure.lines
+    own = [_POST, asked.names.of(asked.subject.thing), f"wr_id={asked.subject.wr_id}"]
+    mine = next((at for at, line in enumerate(lines) if line.split()[:3] == own), len(lines))
+    begins = any(line.startswith("connect ") or " state=RESET" in line or " state=INIT" in line
+                 for line in lines)  # fmt: skip
+    flushed = not_among([*lines[:mine], *lines[mine + 1 :]], sends_taken(asked) if begins else [])
+    met = [each for each in flushed if each.needs_receive][: _spare_receives(lines, asked)]
+    alone = [each for each in flushed if not each.needs_receive]
+    every = [each for each in flushed if not each.needs_receive or any(each is one for one in met)]
+    again = [some[:_MOST_AGAIN] for some in ((every, alone) if met else (alone,))]
+    receives, sends = receives_lost(asked, lines), [*flushed, *sends_lost(asked, lines)]
+    stocked = replace(cure, lines=_stocked(lines, receives))
+    whole = [_leaving_out(stocked, more, sends, []) for more in (*filter(None, again), [])]
+    return whole, [_leaving_out(cure, [], sends, receives)] if receives else []
 
 
-def _leaving_out(cure: Fix, more: list[str], left: list[SendWR]) -> Fix:
-    """A fix with more lines; its note names what was flushed or lost and is not among them."""
-    names = fmt.listed([fmt.wr(wr.wr_id) for wr in left], _MOST_NAMED)
-    text = f"sends that it does not post again: {names}" if left else ""
-    return Fix([*cure.lines, *more], note="; ".join(filter(None, (cure.note, text))))
+def _spare_receives(lines: list[str], asked: Case) -> int:
+    """Number of receives that these lines post on other queue pairs, and send no message for."""
+    own = asked.qp_name(asked.qp) if asked.qp is not None else ""
+    words = [line.split()[:2] for line in lines]
+    receives = sum(line.count(" wr={") or 1 for line, word in zip(lines, words, strict=True)
+                   if word[:1] == [_RECEIVES[0]] and own not in word)  # fmt: skip
+    return max(receives - words.count([_POST, own]), 0)
+
+
+def _stocked(lines: list[str], receives: list[Lost]) -> list[str]:
+    """These lines with receives after the last one that connects, or posts a receive."""
+    if not receives:
+        return lines
+    before = (at for at, line in enumerate(lines)
+              if line.partition(" ")[0] in (*_CONNECTS, *_RECEIVES))  # fmt: skip
+    place = max(before, default=-1) + 1
+    return [*lines[:place], *(each.post for each in receives), *lines[place:]]
+
+
+def _leaving_out(cure: Fix, more: list[Lost], sends: list[Lost], receives: list[Lost]) -> Fix:
+    """A fix with more lines; its note names the other work that was flushed or is discarded."""
+    notes = [cure.note]
+    for noun, work in (("sends", sends), ("receives", receives)):
+        names = fmt.listed(
+            [each.name for each in work if not any(each is one for one in more)], _MOST_NAMED
+        )
+        notes += [f"{noun} {NOT_POSTED}: {names}"] if names else []
+    return replace(
+        cure, lines=[*cure.lines, *(each.post for each in more)],
+        note="; ".join(filter(None, notes)),
+    )  # fmt: skip
 
 
 def _candidates(report: Report, asked: Subject) -> list[_Candidate]:
@@ -129,12 +179,13 @@ def _candidates(report: Report, asked: Subject) -> list[_Candidate]:
 
     Of several roots it is cured alone, or all of them are. Where it lies in another work than the
     one asked about, that one's own cure may do; else both are needed. A refused call changed
-    nothing: what else is wrong is mended before it.
+    nothing: what else is wrong is mended before it, or all that its refusal led to after it.
     """
     roots = _with_cure(report.causes)
     if not roots:
+        waits = (cause for cause in report.waits if cause.subject == asked)
         beside = _with_cure([*report.stations, *(() if report.causes else
-                                                 (*report.warnings, *report.waits))])  # fmt: skip
+                                                 (*report.warnings, *waits))])  # fmt: skip
         return [(cure, cause.subject, cause.check.slug) for cause, cure in beside]
     (first, cure), *others = roots[:MOST_CURES]
     if first is not report.causes[0]:
@@ -149,7 +200,9 @@ def _candidates(report: Report, asked: Subject) -> list[_Candidate]:
            or (refused and cause.subject.sort is Sort.CALL)]  # fmt: skip
     alone = [(each, asked, cause.check.slug) for cause, each in own if each.lines]
     together = _together([cure, *(each for _, each in own)], asked, of)
-    return [*together, (cure, first.subject, of), *alone]
+    effects = _with_cure(report.stations) if first.subject.sort is Sort.CALL else []
+    every = _together([cure, *(each for _, each in effects)], asked, of) if effects else []
+    return [*together, (cure, first.subject, of), *alone, *every]
 
 
 def _with_cure(causes: Iterable[Cause]) -> list[tuple[Cause, Fix]]:
@@ -163,8 +216,22 @@ def _together(cures: Sequence[Fix], subject: Subject, of: str) -> list[_Candidat
     every = list(dict.fromkeys(line for cure in cures for line in cure.lines))
     note = ", ".join(dict.fromkeys(cure.note for cure in cures if cure.note))
     fewer = _filled_once(cures)
-    return [(Fix(lines, note=note), subject, of)
+    return [(Fix(_after_resets(lines), note=note), subject, of)
             for lines in ([fewer, every] if len(fewer) < len(every) else [every])]  # fmt: skip
+
+
+def _after_resets(lines: list[str]) -> list[str]:
+    """Put what is posted on a queue pair before its RESET after the lines that connect."""
+    words = [line.split() for line in lines]
+    resets = {word[1]: at for at, word in enumerate(words) if word[2:] == ["state=RESET"]}
+    early = [at for at, word in enumerate(words) if word[0] in (_POST, *_RECEIVES)
+             and at < resets.get(word[1], -1)]  # fmt: skip
+    if not early:
+        return lines
+    last = max(at for at, word in enumerate(words) if word[0] in _CONNECTS)
+    kept = [[line for at, line in enumerate(lines) if at not in early and (at <= last) is before]
+            for before in (True, False)]  # fmt: skip
+    return [*kept[0], *(lines[at] for at in early), *kept[1]]
 
 
 def _filled_once(cures: Sequence[Fix]) -> list[str]:

@@ -3,7 +3,7 @@
 import math
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -13,9 +13,12 @@ from rdmalab.doctor.check import Check, ChecklistSection, Finding, Verdict
 from rdmalab.doctor.diagnosis.related_subjects import is_early, sources_of
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.subject import name_of
+from rdmalab.doctor.facts.key_lookup import refused_registration
+from rdmalab.doctor.facts.thread_waits import thread_wait
 from rdmalab.doctor.fixes.refused_calls import OF_STATES, by_rule
 from rdmalab.doctor.moments.future import goes_on
 from rdmalab.doctor.report.report import SLOW, TOO_EARLY, Cause, Report
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt
 
 _SECTIONS = tuple(ChecklistSection)
@@ -77,16 +80,18 @@ def followed(
     """
     found: dict[Subject, Diagnosis] = {}
     story: dict[Subject, int] = {}
-    waiting = deque((subject, number, False) for number, subject in enumerate(subjects_))
+    first = {subject: number for number, subject in enumerate(subjects_)}
+    waiting = deque[tuple[Subject, Subject | None, bool]]((each, None, False) for each in first)
     while waiting and len(found) < MOST_SUBJECTS:
-        subject, number, arrival = waiting.popleft()
+        subject, parent, arrival = waiting.popleft()
+        number = first[subject] if parent is None else story[parent]
         if subject in found:
             _join(story, story[subject], number)
             continue
         found[subject] = diagnose(session, subject, log, asked=asked, arrival=arrival)
         story[subject] = number
         receives = subject.sort in (Sort.RECV, Sort.BYTES)
-        waiting.extend((each, number, receives) for each in sources_of(found[subject].case))
+        waiting.extend((each, subject, receives) for each in sources_of(found[subject].case))
     return [[found[subject] for subject in found if story[subject] == number]
             for number in dict.fromkeys(story.values())]  # fmt: skip
 
@@ -126,6 +131,10 @@ def _foreseen(
         return found
     if Verdict.FAIL in verdicts.values():
         return _without_a_call(case, found)
+    waits = thread_wait(case)
+    is_polled = waits is not None and waits.cqs and 0 not in waits.program.loops
+    if is_polled and Verdict.WAIT not in verdicts.values():
+        return never_without_a_call(found, case.subject)  # no check knows why
     doubts = (check for check, finding in findings if finding.verdict is Verdict.WARN)
     # How a program reads completions does not decide whether one comes.
     late = any(check.section is not ChecklistSection.QUEUE for check in doubts)
@@ -190,10 +199,16 @@ def report_of(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Repor
     return Report(
         first.name, _waits_for(first, roots, seen), session.world.event, roots, stations,
         warnings=unique(c for d in [first, *threads, *explained] for c in d.causes(Verdict.WARN)),
-        waits=waits(explained),
+        waits=waits(explained) or _waits_of_work(first, seen),
         ruled_out=first.ruled_out,
         unknown=first.causes(Verdict.UNKNOWN),
     )  # fmt: skip
+
+
+def _waits_of_work(first: Diagnosis, seen: Sequence[Diagnosis]) -> list[Cause]:
+    """The waits of the work that a thread waits for; that their time has not come says nothing."""
+    of_thread = first.case.subject.sort is Sort.PROGRAM and not first.case.at_rest
+    return [c for c in waits(seen) if c.check.slug != TOO_EARLY] if of_thread else []
 
 
 def _is_about(first: Diagnosis, cause: Cause) -> bool:
@@ -262,8 +277,11 @@ def _chain(story: Sequence[Diagnosis], found: SubjectOutcome) -> tuple[list[Caus
     last = found.event if found.kind is Status.FAILED and found.event is not None else math.inf
     causes = [cause for diagnosis in story for cause in diagnosis.causes(Verdict.FAIL)
               if cause.finding.origin <= last]  # fmt: skip
-    late = _followed_refusal(story)
-    roots = [c for c in causes if not c.check.row.station and c.subject not in late]
+    keyless = {d.case.subject: call.subject for d in story
+               if (call := refused_registration(d.case)) is not None}  # fmt: skip
+    late = {*_followed_refusal(story), *keyless}
+    roots = [c for c in causes if c.subject not in late
+             and (c.subject in keyless.values() or not c.check.row.station)]  # fmt: skip
     stations = sorted((cause for cause in causes if cause not in roots),
                       key=lambda c: (c.subject in late, c.check.is_rule, origin(c)))  # fmt: skip
     stations = [cause for cause in stations if not (roots and cause.check.row.fallback)]

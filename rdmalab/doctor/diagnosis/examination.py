@@ -5,13 +5,13 @@ Findings of another moment are data: they keep no object of that world.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from rdmalab.command import Noun, Ref, Thing
 from rdmalab.doctor.case import Case, Log, Send, Session, Sort, Subject
 from rdmalab.doctor.diagnosis import diagnose
-from rdmalab.doctor.diagnosis.cures import cured
+from rdmalab.doctor.diagnosis.cures import NOT_POSTED, cured
 from rdmalab.doctor.diagnosis.healthy_checks import coming
 from rdmalab.doctor.evidence.finding import Fix, Verdict
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
@@ -19,7 +19,7 @@ from rdmalab.doctor.evidence.posting_calls import OF_THE_QUEUE
 from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.evidence.time_spent import TimeSpent
 from rdmalab.doctor.moments.future import undone_trial
-from rdmalab.doctor.moments.moments import Moment, Why, visit, visit_moment
+from rdmalab.doctor.moments.moments import Moment, Why, before_stops, visit, visit_moment
 from rdmalab.doctor.moments.what_if import carry_out
 from rdmalab.doctor.report.report import TOO_EARLY, Cause, Report, TriedFix
 from rdmalab.hca.qp import QueuePair
@@ -27,12 +27,15 @@ from rdmalab.repair.commands import attribute, post_recv, post_send
 from rdmalab.spec import records as rec
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import Kind
-from rdmalab.spec.states import BRING_UP_MOVES
+from rdmalab.spec.row import dataclass
+from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
 from rdmalab.world.relations import exists, find_qp
 
+_BRINGS_UP = ("connect ", "to_rts ", "modify_qp ")
 _AGAIN = ("post_recv", "post_srq_recv", "connect", "to_rts", "modify_qp")
-"""Lines of a fix that only make a queue pair ready once more, the likeliest change first."""
+"""Lines of a fix that only make queues ready once more, the likeliest change first."""
 
 
 _NAME = re.compile(r"\b[A-Z]\.[a-z_]\w*")
@@ -240,7 +243,7 @@ def _remedy(
     tried = _tried_now(session, log, examination, found, case) if lives else None
     if lives and (tried is None or tried.helps or tried.cure.program):
         return tried
-    event = examination.moment.seen
+    event = before_stops(log, examination.moment.seen)
     if examination.moment.world is not None:  # a NAK under way would reach the fix's request, too
         with visit(log, event) as log_then:
             work = Case(session, examination.subject, log_then, asked=True).work
@@ -299,9 +302,10 @@ def _tried_now(
 def _as_posted(case: Case, lines: Sequence[str]) -> list[str]:
     """The lines that post what the queue pairs which these lines name were given before."""
     found: list[str] = []
-    for name in {line.split()[1] for line in lines if line.startswith(("post_send", "post_recv"))}:
-        thing = case.names.find(name)
-        if thing is not None and case.exists(thing):
+    names = {line.split()[1] for line in lines if line.startswith(("post_send", "post_recv"))}
+    with undone_trial(case.session):  # as they are connected then a region has its name
+        carry_out(case.session, [line for line in lines if line.startswith(_BRINGS_UP)])
+        for thing in filter(case.exists, filter(None, map(case.names.find, names))):
             qp = case.world.find(thing, QueuePair)
             sent, received = (case.log.about(kind, thing)[-_MOST_POSTS:] for kind in _POSTS)
             found += [post_send(case, qp, rec.send_wqe_of(r).wr) for r in sent]
@@ -321,9 +325,12 @@ def as_at_event(case: Case, remedy: TriedFix | None, event: int) -> TriedFix | N
     if change := _bring_up_to_change(case, lines):
         return TriedFix(Fix(program=change), of=remedy.of)
     same = _as_posted(case, lines)
-    first = min(lines, key=lambda line: (line in same, _rank(line)))
-    does = "works" if remedy.works else f"helps ({remedy.ends})"
-    return TriedFix(Fix(lines, f"after event {event} this {does}: {first}"), of=remedy.of)
+    first = min(lines, key=lambda line: (line in same, _rank(case, line)))
+    lost = (note for note in remedy.cure.note.split("; ") if NOT_POSTED in note)
+    notes = "; ".join(filter(None, (remedy.ends, *lost)))
+    does = ("works" if remedy.works else "helps") + (f" ({notes})" if notes else "")
+    place = f", as line {lines.index(first) + 1} of {len(lines)}," if len(lines) > 1 else ""
+    return TriedFix(Fix(lines, f"after event {event}{place} this {does}: {first}"), of=remedy.of)
 
 
 def for_program(session: Session, report: Report) -> Report:
@@ -345,16 +352,13 @@ def _call_to_change(session: Session, root: Cause, lines: Sequence[str]) -> str:
     """The line of a fix that differs most from what was called, and the event of that call."""
     case = Case(session, root.subject, Log(session), asked=True)
     same = _as_posted(case, lines)
-    line = min(lines, key=lambda line: (line in same, line.endswith(" state=RESET"), _rank(line)))
+    line = min(
+        lines, key=lambda line: (line in same, line.endswith(" state=RESET"), _rank(case, line))
+    )
     verb, name, *words = line.split()
     thing, work = case.names.find(name), case.work
     event = work.posted if work is not None else case.call.event if case.call is not None else None
-    if verb == "poll_cq" and work is not None and work.added is not None:
-        return f"after event {work.added.event}: {line}"
-    if verb == "rereg_mr" and thing is not None:
-        event, line = case.log.created(thing), " ".join(["reg_mr", name, *words[1:]])
-        return f"in place of the call of event {event}: {line}"
-    if change := _bring_up_to_change(case, lines):
+    if change := _change_by_verb(case, line, thing, event) or _bring_up_to_change(case, lines):
         return change
     events = [each.event for each in root.finding.evidence if each.event is not None]
     calls = {event: case.log.asked(event)[0] for event in events}
@@ -374,12 +378,34 @@ def _call_to_change(session: Session, root: Cause, lines: Sequence[str]) -> str:
     return f"{where} event {event}: {line}"
 
 
+def _change_by_verb(case: Case, line: str, thing: Thing | None, event: int | None) -> str:
+    """The change where the line stands for another call, or for one at another time; else empty.
+
+    thing: the object of the line; event: that of the call it is about.
+    """
+    verb, name, *words = line.split()
+    work, call = case.work, case.call
+    if verb == "poll_cq" and work is not None and work.added is not None:
+        return f"after event {work.added.event}: {line}"
+    if verb == "rereg_mr" and thing is not None:
+        line = " ".join(["reg_mr", name, *words[1:]])
+        return f"in place of the call of event {case.log.created(thing)}: {line}"
+    if call is not None and call.verb == verb == "modify_qp":
+        return f"in place of the call of event {call.event}: {line}"
+    gone = case.log.destroyed(thing) if thing is not None and verb == "reg_mr" else None
+    if work is None or gone is None or event is None or gone < event:
+        return ""
+    done = f"after {fmt.wr(case.subject.wr_id)} is complete, not before it"
+    return f"{done}, call the dereg_mr of event {gone}"
+
+
 def _bring_up_to_change(case: Case, lines: Sequence[str]) -> str:
     """`give the modify_qp of event 9 timeout=14`: attributes that lines change; empty if none.
 
-    PSNs are left out: a bring-up that is made again begins at 0, whatever they were.
+    PSNs are left out: a bring-up that is made again begins at 0, whatever they were. Empty, too,
+    where it is about a refused call, or a call would have to name what was made after it.
     """
-    moves = [line for line in lines if line.startswith(("connect ", "modify_qp "))]
+    moves = [line for line in lines if line.startswith(_BRINGS_UP) and case.call is None]
     things = {case.names.find(name) for line in moves for name in _NAME.findall(line)}
     called = {thing: _attributes_given(case, thing) for thing in things if thing is not None}
     changes = dict[int, list[str]]()
@@ -388,11 +414,20 @@ def _bring_up_to_change(case: Case, lines: Sequence[str]) -> str:
             return ""
         for thing, given in called.items():
             qp = find_qp(case.world, *thing[1:]) if thing.noun is Noun.QP else None
-            for name, (event, value) in given.items() if qp is not None else ():
-                if qp is not None and getattr(qp.attr, name) != value:
+            if qp is None or qp.state is QPState.RESET:
+                continue
+            for name, (event, value) in given.items():
+                if getattr(qp.attr, name) != value:
                     changes.setdefault(event, []).append(f"{name}={attribute(case, qp, name)}")
     calls = (f"the modify_qp of event {at} {' '.join(to)}" for at, to in sorted(changes.items()))
-    return f"give {' and '.join(calls)}" if changes else ""
+    early = any(_is_made_after(case, name, at) for at, to in changes.items()
+                for name in _NAME.findall(" ".join(to)))  # fmt: skip
+    return f"give {' and '.join(calls)}" if changes and not early else ""
+
+
+def _is_made_after(case: Case, name: str, event: int) -> bool:
+    thing = case.names.find(name)
+    return thing is not None and (case.log.created(thing) or 0) > event
 
 
 _NUMBERS = (
@@ -402,9 +437,12 @@ _NUMBERS = (
 
 
 def _attributes_given(case: Case, thing: Thing) -> dict[str, tuple[int, int]]:
-    """The attributes of a queue pair that calls of modify_qp gave: the last event, the value."""
+    """The attributes that calls of modify_qp gave a queue pair in its present life: the last event,
+    the value.
+    """
     found = dict[str, tuple[int, int]]()
-    for event in case.log.entered(thing, *(to for _, to in BRING_UP_MOVES)):
+    born = case.log.born(thing)
+    for event in case.log.called(thing, "modify_qp", after=born):  # INIT → INIT, too
         call, _ = case.log.asked(event)
         attr = call.arguments.get("attr", {}) if call is not None else {}
         for name in _NUMBERS if isinstance(attr, dict) else ():
@@ -415,6 +453,10 @@ def _attributes_given(case: Case, thing: Thing) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _rank(line: str) -> int:
-    """Lower is the likelier change: neither a receive nor a step of a bring-up."""
-    return next((n for n, text in enumerate(_AGAIN, 1) if line.startswith(text)), 0)
+def _rank(case: Case, line: str) -> int:
+    """Lower is the likelier change: neither a receive nor a step of a bring-up.
+
+    Where no program has read an event, the limit of an SRQ is not the likely change either.
+    """
+    again = _AGAIN if case.log.of(Kind.ASYNC_TAKEN) else (*_AGAIN, "modify_srq")
+    return next((n for n, text in enumerate(again, 1) if line.startswith(text)), 0)

@@ -7,6 +7,7 @@ from rdmalab.command import Noun, Thing, is_query
 from rdmalab.doctor.asking.questions import examples
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.asking.suspects import suspects, unreported
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.check import ChecklistSection
 from rdmalab.doctor.diagnosis.diagnose import origin, unique
 from rdmalab.doctor.diagnosis.examination import (
@@ -24,6 +25,8 @@ from rdmalab.doctor.evidence.made_good import is_made_good
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.evidence.work_of_queues import Wanted, latest, qps_of, under_way
+from rdmalab.doctor.facts.thread_waits import event_waiter
+from rdmalab.doctor.facts.vain_requests import vain_request
 from rdmalab.doctor.moments.moments import (
     MOST_OLDER,
     Moment,
@@ -185,10 +188,15 @@ def _of_unused(log: Log, examination: Examination) -> bool:
 
 
 def _is_trouble(session: Session, log: Log, examination: Examination) -> bool:
-    """Whether a look without a cause shows a failure that no call ordered."""
-    found = examination.report.outcome
+    """Whether a look without a cause shows a failure that no call ordered, and no idle server."""
+    found, report = examination.report.outcome, examination.report
+    serves = examination.subject.sort is Sort.PROGRAM and report.slug in _SERVES
     ordered = is_ordered(session, log, examination.subject)
-    return not (ordered or found.good or found.rule in BLOCKING)
+    return not (ordered or serves or found.good or found.rule in BLOCKING)
+
+
+_SERVES = ("silent-peer", "condition-false")
+"""Without a cause these say that a thread in a loop without end waits for the next request."""
 
 
 def _aside(log: Log, explained: Sequence[Examination]) -> list[Examination]:
@@ -316,7 +324,17 @@ def _unreported_before(session: Session, log: Log, question: Path | None) -> lis
         with visit(log, row[0].event - 1) as then:
             missed = list(unreported(session, then, _wanted(question)))
         found += (it for it in missed if not is_made_good(session, log, it, row[0].event - 1))
-    return [*found, *stopped_threads(session, log, _wanted(question))]
+    return [*found, *stopped_threads(session, log, _wanted(question), _hangs_in_loop)]
+
+
+def _hangs_in_loop(log: Log, thing: Thing) -> bool:
+    """Whether a thread repeats a compare-and-swap or a READ in vain, or waits at rest for an event
+    of a CQ that holds completions, at the moment of a log.
+    """
+    case = Case(log.session, Subject(Sort.PROGRAM, thing), log, asked=True)
+    waiter = event_waiter(case) if case.at_rest else None
+    unread = waiter is not None and any(cq.cqes for cq in waiter.cqs)
+    return unread or (case.program is not None and vain_request(case, case.program) is not None)
 
 
 def best_looks(log: Log, chains: Mapping[Subject, Sequence[Moment]]) -> list[Examination]:

@@ -4,15 +4,14 @@ Each step leads from one subject to others to examine as well; the checks decide
 of them has the cause.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Call, Case, CompletionQueue, QueuePair, Send, SendWqe, Sort, Subject
+from rdmalab.doctor.case import Case, CompletionQueue, QueuePair, Send, Sort, Subject
 from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.content import bytes_at
 from rdmalab.doctor.evidence.host_reads import watched
-from rdmalab.doctor.evidence.made_good import Repeats
-from rdmalab.doctor.evidence.ownership import torn_reads
+from rdmalab.doctor.evidence.ownership import filled_twice, torn_reads
 from rdmalab.doctor.evidence.work_of_queues import (
     failed_before_flush,
     first_failed,
@@ -24,6 +23,7 @@ from rdmalab.doctor.evidence.work_of_queues import (
     unmet,
 )
 from rdmalab.doctor.facts.bring_up import stopped
+from rdmalab.doctor.facts.key_lookup import refused_registration
 from rdmalab.doctor.facts.memory_waits import failed_writes
 from rdmalab.doctor.facts.qp_error_cause import ErrorCause, posted_in_error, qp_error_cause
 from rdmalab.doctor.facts.receivers import lacks_receive, target
@@ -31,11 +31,16 @@ from rdmalab.doctor.facts.thread_waits import ThreadWait, looked_at, thread_wait
 from rdmalab.doctor.facts.undelivered import (
     for_bytes,
     for_destroyed_users,
+    found_no_receive,
     refused_messages,
+    talkers,
     undelivered_sends,
+    unposted,
+    unsent,
+    users_of,
     waiting_qps,
 )
-from rdmalab.doctor.facts.vain_swaps import vain_swap
+from rdmalab.doctor.facts.vain_requests import vain_request
 from rdmalab.doctor.fixes.refused_calls import OF_STATES
 from rdmalab.doctor.moments.unreported import (
     created_with,
@@ -47,13 +52,12 @@ from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.qp import SharedReceiveQueue
 from rdmalab.spec import records as rec
-from rdmalab.spec.opcodes import Op
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.programs import programs_of
-from rdmalab.world.relations import find_qp, node_at, peer_of
+from rdmalab.world.relations import peer_of
 
 MOST_POLLS = 16  # of the newest, among which one looks for who took a completion
 
@@ -81,7 +85,7 @@ def _send(case: Case) -> list[Subject]:
         if error_cause is not None and in_sqe and posted_in_error(case, error_cause):
             return []  # out of SQE one call leads: that it was not made is the cause
         found += _of_error_cause(error_cause) + failed_before_flush(case.log, qp.thing)
-    found += _repeaters(case, send)
+    found += _repeaters(case, send) + _unregistered(case)
     if send.on_queue and (ahead := undone(qp)) and ahead[0].serial < case.subject.serial:
         found += ahead  # it waits in line after another, even if it was sent already
     status = send.ending.status if send.ending is not None else None
@@ -94,7 +98,8 @@ def _send(case: Case) -> list[Subject]:
         found += [s for s in newest_work(case.log, case.peer.thing) if s.sort is Sort.RECV]
     found += _receives_not_posted(case, send)
     if status is WCStatus.SUCCESS:
-        return found + [each for each in _half_old(case) if each is not None]
+        half_old = [each for each in _half_old(case) if each is not None]
+        return found + half_old + _failed_receive(case, send, qp)
     return found + _of_peer(case, case.peer)
 
 
@@ -109,13 +114,32 @@ def _receives_not_posted(case: Case, send: Send) -> list[Subject]:
     return [call.subject for call in refused if call.event < end]
 
 
+def _unregistered(case: Case) -> list[Subject]:
+    """The refused call that was to register the memory a request has failed at."""
+    call = refused_registration(case)
+    return [call.subject] if call is not None else []
+
+
 def _repeaters(case: Case, send: Send) -> list[Subject]:
-    """Of a compare-and-swap under way the threads that repeat it without end, in vain."""
-    if not send.on_queue or send.wqe is None or send.wqe.op is not Op.COMPARE_SWAP:
+    """Of a send under way the threads that repeat it without end, in vain."""
+    if not send.on_queue:
         return []
-    swaps = ((each, vain_swap(case, each)) for each in programs_of(case.world))
+    swaps = ((each, vain_request(case, each)) for each in programs_of(case.world))
     own = (each for each, swap in swaps if swap is not None and swap.qp == case.subject.thing)
     return [Subject(Sort.PROGRAM, each.thing) for each in own]
+
+
+def _failed_receive(case: Case, send: Send, qp: QueuePair) -> list[Subject]:
+    """Of a message that nothing acknowledges the receive that it took, and that failed of it."""
+    if qp.transport.acknowledged or send.posted is None:
+        return []
+    failed = [r for r in case.log.failed_receives if rec.event_of(r) > send.posted][:MOST_POLLS]
+    took = (subject_of_cqe(rec.node_of(r), rec.cqe_of(r)) for r in failed)
+    for each in took:
+        message = Case(case.session, each, case.log, asked=True).message
+        if message is not None and message.subject == case.subject:
+            return [each]
+    return []
 
 
 def _half_old(case: Case) -> Iterator[Subject | None]:
@@ -139,6 +163,8 @@ def _receive(case: Case) -> list[Subject]:
         return []
     if receive.ending is None:
         return _missed(case)
+    if memory := _unregistered(case):
+        return memory
     if receive.flushed and qp is not None:
         own = _of_error_cause(qp_error_cause(case)) + failed_before_flush(case.log, qp.thing)
         return own + _of_peer(case, case.peer)
@@ -220,10 +246,26 @@ def _program(case: Case) -> list[Subject]:
     if program.state is ProgramState.DONE:
         return _unnoticed(case) + _awaited(case)
     waits = thread_wait(case)
-    swap = vain_swap(case, program)  # of a lock: its release may have failed
+    if program.awaits_async_event:
+        return _for_limits(case)
+    swap = vain_request(case, program)  # of a lock: its release may have failed
     released = failed_writes(case, swap.node, swap.word) if swap is not None else []
     spins = waits is not None and calls and calls[-1].event >= waits.since()
     return released + _awaited(case) + (newest if spins else [])
+
+
+def _for_limits(case: Case) -> list[Subject]:
+    """Of a thread that waits for an event the sends that find no receive on a queue of its node
+    which raised one, and raises no other.
+    """
+    found = list[Subject]()
+    for srq in case.hca.srqs.items.values():
+        event = case.log.last(Kind.ASYNC_RAISED, srq.thing)
+        peers = (peer_of(case.world, qp) for qp in users_of(case, srq.thing)
+                 if event is not None and not srq.limit)  # fmt: skip
+        found += [each for peer in peers if peer is not None
+                  for each in found_no_receive(case, peer, event or 0)]  # fmt: skip
+    return found
 
 
 def _unnoticed(case: Case) -> list[Subject]:
@@ -260,27 +302,52 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
         found += _unsignaled(case, waits.cqs, qp, [waits]) if silent else []
         for cq in waits.cqs:
             found += elsewhere(case.log, qp, cq.number)
-        batch = posting_calls.latest_batch(case.log, Subject(Sort.QP, qp.thing))
-        batch = batch or posting_calls.given_up(case.log, qp.thing)
-        wrs = [built.wr.wr_id for built in batch.built[:1]] if batch is not None else []
-        found += [Subject(Sort.SEND, qp.thing, wr_id=wr_id) for wr_id in wrs]
+        peer = peer_of(case.world, qp)
+        found += _built(case, qp) + (_built(case, peer) if peer is not None else [])
         found += [call.subject for call in (*stopped(case, qp), *unsent(case, qp))]
         if Thing(Noun.CQ, qp.node, qp.recv_cq) in waits.cqs:
-            found += [call.subject for call in unposted(case, qp, posting_calls.RECEIVING)]
-            found += lost_by(case, qp)
+            refused = unposted(case, qp, posting_calls.RECEIVING)
+            refused += [call for one in talkers(case, qp) for call in unsent(case, one)]
+            found += [call.subject for call in refused] + lost_by(case, qp)
     for work in (each for cq in waits.cqs for each in _unpolled(case, cq)):
         its = Case(case.session, work, case.log, asked=True).work
         own = its is not None and case.log.asked(its.posted)[1] == waits.name
         found += [work] if own or not waits.qps else []
-    found += waits.silent + waits.refuted + waits.coming
+    found += (waits.unlinked or waits.silent) + waits.refuted + waits.coming
     found += [each for srq in waits.shared for each in oldest(srq)] + refused_messages(waits)
     piece = watched(case.session, waits.line.question)
     looked = bytes_at(case.session, case.node, piece) if piece is not None else None
-    found += failed_writes(case, case.node, piece) + ([looked] if looked is not None else [])
+    found += failed_writes(case, case.node, piece)
+    found += [looked, *_taken_for_others(case, looked)] if looked is not None else []
     named = [t for t in waits.things if t.noun is Noun.QP]
     for qp in (qp for qp in waits.qps if qp.thing in named):
         found += undone(qp) + first_failed(case.log, qp.thing)
     return found
+
+
+def _built(case: Case, qp: QueuePair) -> list[Subject]:
+    """The first request of a queue pair that was built and not posted."""
+    batch = posting_calls.latest_batch(case.log, Subject(Sort.QP, qp.thing))
+    batch = batch or posting_calls.given_up(case.log, qp.thing)
+    wrs = [built.wr.wr_id for built in batch.built[:1]] if batch is not None else []
+    return [Subject(Sort.SEND, qp.thing, wr_id=wr_id) for wr_id in wrs]
+
+
+def _taken_for_others(case: Case, looked: Subject) -> list[Subject]:
+    """Of bytes that are waited for what else their receives brought: messages that then found none,
+    receives that were posted twice.
+    """
+    found = list[Subject]()
+    for each in for_bytes(Case(case.session, looked, case.log, asked=True)):
+        own = Case(case.session, each, case.log, asked=True)
+        if each.sort is Sort.RECV and own.qp is not None:
+            lost = [] if own.qp.transport.acknowledged else undelivered_sends(own, own.qp)
+            twice = (it.second.subject for it in filled_twice(case.log, case.node))
+            found += [
+                *lost,
+                *(it for it in twice if it.sort is each.sort and it.thing == each.thing),
+            ]
+    return list(dict.fromkeys(found))
 
 
 def _unsignaled(
@@ -288,10 +355,12 @@ def _unsignaled(
 ) -> list[Subject]:
     """The newest send of a queue pair, if it is the unsignaled one that is waited for.
 
-    It is not where no thread that waits may mean it, where a later post was refused, nor where
-    other work can complete on these queues, and a completion came since its post.
+    It is not where no thread that waits may mean it, where a later post was refused, or cut off by
+    next=NULL, nor where other work can complete on these queues, and a completion came since then.
     """
     if unsent(case, qp) or any(case.world.find(cq, CompletionQueue).cqes for cq in cqs):
+        return []
+    if any(each.unlinked for each in waiting):
         return []
     polls = (each for cq in cqs for each in case.log.about(Kind.CQE_POLLED, cq)[-1:])
     last = max((rec.event_of(r) for r in polls), default=-1) if has_work_for(qp, cqs) else -1
@@ -319,7 +388,8 @@ def _writers(case: Case) -> list[Subject]:
     domains = {(thing.node, case.world.find(thing, MemoryRegion).pd) for thing in regions}
     qps = [qp for hca in case.world.nodes.values() for qp in hca.qps.items.values()]
     peers = (peer_of(case.world, qp) for qp in qps if (qp.node, qp.pd) in domains)
-    return [each for peer in peers if peer is not None for each in undone(peer)]
+    return [each for peer in peers if peer is not None
+            for each in (*undone(peer), *_built(case, peer))]  # fmt: skip
 
 
 def _dropped(case: Case, cq: Thing) -> list[Subject]:
@@ -362,7 +432,7 @@ def _cq(case: Case) -> list[Subject]:
     if not case.at_rest:
         looking = (each for each in programs_of(case.world)
                    if case.subject.thing in ThreadWait(case, each).cqs)  # fmt: skip
-        return [Subject(Sort.PROGRAM, each.thing) for each in looking if vain_swap(case, each)]
+        return [Subject(Sort.PROGRAM, each.thing) for each in looking if vain_request(case, each)]
     waiting = waiting_on(case, case.subject.thing)
     qps = case.world.nodes[case.node].qps.items.values()
     known = case.cq.cqes or any(each.expects_message for each in waiting)
@@ -385,39 +455,9 @@ _OF: dict[Sort, Callable[[Case], list[Subject]]] = {Sort.SEND: _send, Sort.RECV:
                                                     Sort.BYTES: for_bytes}  # fmt: skip
 
 
-def talkers(case: Case, qp: QueuePair) -> list[QueuePair]:
-    """The peer of a connection; of a datagram queue pair those that sent to it."""
-    if qp.transport.connected:
-        peer = peer_of(case.world, qp)
-        return [peer] if peer is not None else []
-    posts = case.log.of(Kind.SEND_POSTED)
-    own = (r for r in posts if _is_for(case, rec.node_of(r), rec.send_wqe_of(r), qp))
-    places = map(rec.place_of, own)
-    living = (find_qp(case.world, *each) for each in dict.fromkeys(places))
-    return [each for each in living if each is not None]
-
-
-def _is_for(case: Case, node: str, wqe: SendWqe, qp: QueuePair) -> bool:
-    made = wqe.av or case.world.nodes[node].ahs.items.get(wqe.wr.ah or 0)
-    to = node_at(case.world, case.node, made.attr) if made is not None else None
-    return wqe.wr.remote_qpn == qp.number and to == qp.node
-
-
 def newest(case: Case, qp: QueuePair) -> list[Subject]:
     """The newest work of a queue pair, which may have left no packet and no completion."""
     return [each for each in newest_work(case.log, qp.thing) if each.sort is Sort.SEND]
-
-
-def unsent(case: Case, qp: QueuePair) -> list[Call]:
-    """The last post of sends of a queue pair that was refused, as in `unposted`."""
-    return unposted(case, qp, posting_calls.SENDING)
-
-
-def unposted(case: Case, qp: QueuePair, verbs: Collection[str]) -> list[Call]:
-    """The last post of a queue pair that was refused, if its requests were not posted since."""
-    mine = (qp.node, qp.number)
-    refused = [c for c in case.log.refused() if c.thing == mine and c.verb in verbs]
-    return [call for call in refused[-1:] if not Repeats(case.log, refused).has(call)]
 
 
 def lost_by(case: Case, qp: QueuePair) -> list[Subject]:

@@ -15,7 +15,11 @@ from rdmalab.hca.wr import RecvWqe
 from rdmalab.session.history import read_only_visit
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
+from rdmalab.spec.opcodes import ATOMIC_BYTES, FETCHING_OPS
 from rdmalab.spec.records import Kind, Record
+from rdmalab.wire.headers import GRH
+from rdmalab.wire.links import before_datagram
+from rdmalab.wire.packet import Packet
 
 
 class Touch(NamedTuple):
@@ -106,6 +110,16 @@ class Content:
         found = [(touch, self.message(touch)) for touch in self.written]
         return [(touch, message) for touch, message in found if message is not None]
 
+    @property
+    def requested(self) -> int | None:
+        """The event of the first post of the requests that brought all of these bytes; else None.
+
+        None if one of the bytes has another origin.
+        """
+        all_ = len(self.brought) == len(self.written)
+        whole = all_ and sum(touch.piece[1] for touch in self.written) == self.piece[1]
+        return min(message.posted for _, message in self.brought) if whole else None
+
     @cached_property
     def receives(self) -> list[Posted]:
         """Receives that were posted over these bytes, the newest first."""
@@ -116,6 +130,85 @@ class Content:
                     qp = rec.object_of(record) if kind is Kind.RECV_POSTED else 0
                     found.append(Posted(rec.event_of(record), qp, rec.recv_wqe_of(record)))
         return sorted(found, key=lambda posted: posted.event, reverse=True)
+
+
+class Atomic(NamedTuple):
+    """One that was carried out. original: what it found; wrote: whether it changed the word."""
+
+    touch: Touch
+    message: Message
+    original: int
+    wrote: bool
+
+
+def atomics(content: Content) -> list[Atomic]:
+    """The newest on a word among the bytes that are asked about, oldest first."""
+    found = []
+    for touch in content.touches(Kind.MEMORY_READ)[-MOST_ATOMICS:]:
+        message = content.message(touch) if touch.piece[1] == ATOMIC_BYTES else None
+        if message is not None and message.wqe.op in FETCHING_OPS:
+            kinds = map(rec.kind_of, content.log.within(touch.event))
+            wrote = Kind.MEMORY_WRITTEN in kinds
+            found.append(Atomic(touch, message, _original(content, touch, message), wrote))
+    return found
+
+
+def _original(content: Content, touch: Touch, message: Message) -> int:
+    """The original value in the atomic response; 0 while none was sent."""
+    for record in content.log.of(Kind.PACKET_SENT, content.node, touch.qp):
+        packet = rec.packet_of(record)
+        answer = packet.atomicacketh if isinstance(packet, Packet) else None
+        later = rec.event_of(record) >= touch.event
+        if answer is not None and later and packet.psn == message.packet.psn:
+            return answer.original
+    return 0
+
+
+class HeaderRoom(NamedTuple):
+    """The 40 bytes before a datagram. posted: event of their receive; begins: of the datagram.
+
+    written: the bytes of them that the header was written to; over IPv4 the last 20.
+    """
+
+    posted: int
+    room: list[Piece]
+    written: list[Piece]
+    begins: int
+
+
+def header_room(content: Content, before: int | None = None) -> HeaderRoom | None:
+    """The room in the newest receive over some bytes, if a datagram took it.
+
+    before: the receive was posted before this event.
+    """
+    receives = (r for r in content.receives if before is None or r.event < before)
+    if (receive := next(receives, None)) is None:
+        return None
+    message = messages.taking(content.log, content.node, receive.qp, receive.wqe)
+    if message is None or message.packet.deth is None:
+        return None
+    places = messages.pieces(content.hca, receive.wqe.sg)
+    length = len(before_datagram(message.packet))
+    begins = messages.part(places, GRH.LENGTH, 1)
+    return HeaderRoom(receive.event, messages.part(places, 0, GRH.LENGTH),
+                      messages.part(places, GRH.LENGTH - length, length),
+                      begins[0][0] if begins else 0)  # fmt: skip
+
+
+def is_of_header(content: Content, room: HeaderRoom, piece: Piece, wanted: bytes) -> bool:
+    """Whether octets awaited in the room are at that offset in the header, and not in the data.
+
+    False where the header begins with the room.
+    """
+    (start, _), read = room.room[0], content.hca.memory.read
+    places = [other + piece[0] - start for other, _ in (*room.written[:1], (room.begins, 0))]
+    has = [read(place, len(wanted)) == wanted for place in places]
+    return bool(wanted) and has == [True, False] and places[0] != piece[0]
+
+
+def is_within(piece: Piece, pieces: list[Piece]) -> bool:
+    """Whether all bytes of a piece are among those of others."""
+    return sum(size for _, size in meet([piece], pieces)) == piece[1]
 
 
 def _writer(record: Record) -> tuple[Kind, str, int]:
@@ -135,6 +228,7 @@ def without(pieces: list[Piece], gone: Piece) -> list[Piece]:
     return left
 
 
+MOST_ATOMICS = 64  # of a word, the newest
 MOST_BYTES = 1024  # that a cure writes back
 
 

@@ -1,8 +1,10 @@
 """The finding of a check: a verdict, the evidence with its events, and a fix."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum, auto
 from typing import NamedTuple
+
+from rdmalab.spec.row import dataclass
 
 
 class Verdict(IntEnum):

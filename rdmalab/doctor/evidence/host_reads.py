@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rdmalab.command import Noun, Thing
+from rdmalab.command import Lines, Noun, Thing
 from rdmalab.doctor.evidence.content import octets_then
 from rdmalab.doctor.evidence.log import Log, once_a_log
 from rdmalab.doctor.evidence.messages import (
@@ -24,7 +24,7 @@ from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.work import WROpcode
-from rdmalab.world.programs import Program, programs_of
+from rdmalab.world.programs import programs_of
 
 _WRITES = (WROpcode.RDMA_WRITE, WROpcode.RDMA_WRITE_WITH_IMM)
 MOST_FETCHES = 64
@@ -97,28 +97,49 @@ class _Read(NamedTuple):
     over: bool
 
 
-def _looks(log: Log, program: Program) -> Iterator[tuple[Line, Piece]]:
+def _looks(log: Log, lines: list[Line]) -> Iterator[tuple[Line, Piece]]:
     """The lines of a program that look at bytes, and at which."""
-    for line in program.lines:
+    for line in lines:
         if (piece := watched(log.session, line.question)) is not None:
             yield line, piece
 
 
+def looks_of_programs(log: Log, node: str) -> Iterator[tuple[Line, Piece]]:
+    """The lines of the programs of a node that look at bytes, and at which."""
+    for program in programs_of(log.session.world):
+        yield from _looks(log, program.lines) if program.node == node else ()
+
+
 @once_a_log
 def _reads(log: Log, node: str) -> list[_Read]:
-    """Looks of lines of the programs of a node at bytes; over: the program does not go on."""
+    """Looks of lines of the programs of a node at bytes; over: the program does not go on.
+
+    One that was stopped is not over: it might have read more.
+    """
+    threads = [(each.thing, each.lines, each.state.is_over)
+               for each in programs_of(log.session.world) if each.node == node]  # fmt: skip
+    threads += [(thing, lines, False) for thing, lines in _stopped(log, node)]
     found = []
-    for program in programs_of(log.session.world):
-        looks = {line.number: (line, piece) for line, piece in _looks(log, program)}
-        if not looks or program.node != node:
-            continue
-        for kind in (Kind.PROGRAM_RAN, Kind.PROGRAM_WOKEN):
-            for record in log.about(kind, program.thing):
+    for thing, lines, is_over in threads:
+        looks = {line.number: (line, piece) for line, piece in _looks(log, lines)}
+        for kind in (Kind.PROGRAM_RAN, Kind.PROGRAM_WOKEN) if looks else ():
+            for record in log.about(kind, thing):
                 number = rec.line_number_of(record)
                 if number in looks:
-                    own = program.thing, looks[number][0], rec.event_of(record), looks[number][1]
-                    found.append(_Read(*own, program.state.is_over))
+                    own = thing, looks[number][0], rec.event_of(record), looks[number][1]
+                    found.append(_Read(*own, is_over))
     return found
+
+
+def _stopped(log: Log, node: str) -> Iterator[tuple[Thing, list[Line]]]:
+    """The programs of a node that a call has stopped or removed, with the lines that they had."""
+    for record in log.of(Kind.DESTROYED, node):
+        thing = Thing(Noun.PROGRAM, node, rec.object_of(record))
+        made = log.created(thing) if rec.noun_of(record) == Noun.PROGRAM else None
+        call = log.asked(made)[0] if made is not None else None
+        lines = call.arguments.get("lines") if call is not None else None
+        if isinstance(lines, Lines):
+            yield thing, lines.parsed
 
 
 def _fetches(log: Log, node: str) -> Iterator[_Read]:
@@ -169,15 +190,33 @@ def early_reads(log: Log, node: str) -> Iterator[EarlyRead]:
     lines, fetches = _reads(log, node), list(_fetches(log, node))
     reads = [*lines, *fetches]
     for each in reads:
-        writes = (r for r in log.since(each.event + 1, Kind.MEMORY_WRITTEN)
-                  if rec.node_of(r) == node and meet([each.piece], [piece_of(r)]))  # fmt: skip
         again = any(other.event > each.event and meet([other.piece], [each.piece])
                     for other in reads)  # fmt: skip
-        first = next(writes, None) if each.over and not again else None
-        came = _arrived(log, first) if first is not None else None
+        came = _under_way(log, node, each) if each.over and not again else None
         own = came is not None and each in fetches and came.message.thing.node == node
-        if came is not None and came.message.posted < each.event and not own:  # see overtakes
+        if came is not None and not own:  # see overtakes
             yield EarlyRead(*each[:4], came)
+
+
+def early_fetch(log: Log, message: Message, sent: list[Piece]) -> EarlyRead | None:
+    """The read with which the adapter sent these bytes of a message, if they came only later."""
+    node = message.thing.node
+    for each in _fetches(log, node):
+        cut = meet([each.piece], sent)[:1] if each.event == message.sent else []
+        found = each._replace(piece=cut[0]) if cut else each
+        came = _under_way(log, node, found) if cut else None
+        if came is not None and came.message.thing.node != node:
+            return EarlyRead(*found[:4], came)
+    return None
+
+
+def _under_way(log: Log, node: str, read: _Read) -> Arrival | None:
+    """The first message that wrote bytes after a read of them, if it was posted before that."""
+    writes = (r for r in log.since(read.event + 1, Kind.MEMORY_WRITTEN)
+              if rec.node_of(r) == node and meet([read.piece], [piece_of(r)]))  # fmt: skip
+    first = next(writes, None)
+    came = _arrived(log, first) if first is not None else None
+    return came if came is not None and came.message.posted < read.event else None
 
 
 def unseen(log: Log, node: str) -> list[Unseen]:
@@ -262,7 +301,7 @@ def is_lost(log: Log, node: str, late: WrittenOver) -> bool:
     later = (each.piece for each in _reads(log, node) if each.event > late.came.event)
     coming = (piece for program in programs_of(log.session.world)
               if program.node == node and not program.state.is_over
-              for _, piece in _looks(log, program))  # fmt: skip
+              for _, piece in _looks(log, program.lines))  # fmt: skip
     if any(meet([piece], [late.piece]) for piece in (*later, *coming)):
         return False
     mine = octets_then(log.session, late.event, node, late.piece)  # asked last: it is a replay

@@ -372,6 +372,12 @@ class Log:
         found = self.of(Kind.CALLED, node)
         return [self._call(each) for each in found if verb in ("", rec.verb_of(each))]
 
+    def called(self, thing: Thing, verb: str, *, after: int = -1) -> list[int]:
+        """The events, later than one, of the calls of a verb on an object that succeeded."""
+        found = (r for r in self.about(Kind.CALLED, thing) if rec.verb_of(r) == verb)
+        done = (rec.event_of(r) for r in found if not rec.errno_of(r))
+        return [event for event in done if event > after]
+
     def refused(self) -> list[Call]:
         """The refused calls, oldest first, as long ago as they may be."""
         return self._refused

@@ -6,6 +6,7 @@ from rdmalab.command import CallArguments, Invocation, New, Noun, Ref, Thing
 from rdmalab.doctor.evidence.log import Call, Log
 from rdmalab.doctor.evidence.messages import meet, piece_of, pieces
 from rdmalab.doctor.evidence.posting_calls import (
+    OF_THE_QUEUE,
     Attempt,
     attempt,
     bound,
@@ -136,13 +137,21 @@ class Repeats:
         return any(it is None or _key(it)[1:] == _key(invocation)[1:] for it in asked)
 
 
+def left_refused(log: Log, verb: str, node: str, before: int) -> list[Call]:
+    """The calls of a verb that were refused before an event, and not made good; newest first."""
+    refused = [call for call in log.refused() if call.verb == verb and call.thing[0] == node]
+    repeats = Repeats(log, refused)
+    return [call for call in reversed(refused) if call.event < before and not repeats.has(call)]
+
+
 def _is_posted_since(log: Log, tried: Attempt) -> bool:
     """Whether all that a refused call did not post was posted since, each with its mistake mended.
 
     It is the same request if the wr_id is, and no more than one of opcode, buffers and target
     differs, where the mistake was: another request with success is no repetition. After a refusal
-    for the state of the queue pair it may have another wr_id, if nothing else differs and the
-    program has not filled its buffer for another message meanwhile.
+    for the state of the queue pair, or for the request itself, it may have another wr_id, if none
+    of them differs and the program has not filled its buffer for another message meanwhile. (A
+    queue that was full takes the next message of a loop, and the refused one is still missing.)
     """
     posts = _posts_since(log, tried.call)
     same = bound(log.session, tried, tried.left)  # [] where what it names is destroyed
@@ -162,9 +171,10 @@ def _repeats(given: CallArguments, one: SendWR | RecvWR | None, posted: rec.Reco
 def _is_renumbered(
     log: Log, call: Call, given: CallArguments, one: SendWR | RecvWR | None, posted: rec.Record
 ) -> bool:
-    """Whether a post is a request that was refused for the state, with nothing but a new wr_id."""
+    """Whether a post is a request that was refused, with a new wr_id."""
     wr = rec.wqe_of(posted).wr
-    if call.refusal not in _OF_THE_STATE or _is_filled(log, call, posted, wr):
+    of_queue = call.refusal in OF_THE_QUEUE and call.refusal not in _OF_THE_STATE
+    if of_queue or _is_filled(log, call, posted, wr):
         return False
     return _without_id(given) in _typed(log, posted) if one is None else not differences(one, wr)
 

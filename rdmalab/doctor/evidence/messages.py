@@ -1,10 +1,11 @@
 """Packets: the work request and bytes that each belongs to, and the dropped ones of a send."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence.finding import Evidence, Finding, Fix, fail, warn
-from rdmalab.doctor.evidence.log import Log
+from rdmalab.doctor.evidence.log import Log, once_a_log
 from rdmalab.doctor.evidence.subject import Subject
 from rdmalab.doctor.evidence.work_requests import Send
 from rdmalab.hca.device import Hca
@@ -14,6 +15,7 @@ from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import OPCODES, Service
 from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.packet import Packet
 from rdmalab.world.world import World
@@ -132,6 +134,72 @@ def _is_execution(record: Record, wqe: SendWqe) -> bool:
     if rec.kind_of(record) is Kind.CQE_ADDED:
         return not rec.cqe_of(record).is_send and rec.cqe_of(record).status is WCStatus.SUCCESS
     return bool(wqe.work and wqe.work.outstanding) and rec.kind_of(record) is Kind.MEMORY_WRITTEN
+
+
+def brought_back(log: Log, thing: Thing, wqe: SendWqe) -> tuple[int, int] | None:
+    """The old value that came back to an atomic, and the event; None if none has, or it is none."""
+    for record in reversed(log.about(Kind.PACKET_RECEIVED, thing)):
+        packet = rec.packet_of(record)
+        if packet.atomicacketh is not None and packet.psn == wqe.first_psn:
+            return packet.atomicacketh.original, rec.event_of(record)
+    return None
+
+
+def is_reversed(original: int, compare: int) -> bool:
+    """Whether a word of 64 bits and the value to compare with differ in their byte order alone."""
+    return original != compare and original.to_bytes(8, "little") == compare.to_bytes(8, "big")
+
+
+def swapped(original: int, compare: int) -> str:
+    """Says whether a compare-and-swap did swap, by what came back to it."""
+    if original == compare:
+        return f"{original} came back, which is the value to compare with"
+    why = ", its bytes in reverse order" if is_reversed(original, compare) else ""
+    return f"{original} came back, not {compare}{why}: nothing was swapped"
+
+
+class Stale(NamedTuple):
+    """A packet of an earlier connection that the next one, of the same two queue pairs, took.
+
+    reset: the last RESET of its receiver; event: it arrived; shadowed: the request of the next
+    connection with the same PSN, whose own packet is a duplicate for the receiver.
+    """
+
+    message: Message
+    receiver: Thing
+    reset: int
+    event: int
+    shadowed: SendWqe | None
+
+    @property
+    def victim(self) -> Subject | None:
+        """The later request as the subject of a question."""
+        found = self.shadowed
+        return Subject.of_send(self.message.thing, found) if found is not None else None
+
+
+@once_a_log
+def stale(log: Log, node: str) -> Iterator[Stale]:
+    """Such packets, by what they did at a node: both ends were reset while they were under way."""
+    all_resets: dict[tuple[str, int], list[int]] = {}  # of most queue pairs none: looked up once
+    for record in (
+        r for kind in (Kind.MEMORY_WRITTEN, Kind.RECV_TAKEN) for r in log.of(kind, node)
+    ):
+        place = rec.place_of(record)
+        if place not in all_resets:
+            all_resets[place] = [*log.entered(Thing(Noun.QP, *place), QPState.RESET)]
+        if not all_resets[place]:
+            continue
+        event, end = rec.event_of(record), Thing(Noun.QP, *place)
+        resets = [each for each in all_resets[place] if each < event]
+        came = arrived_with(log, record) if resets else None
+        if came is None or came.packet.deth is not None or came.sent > resets[-1]:
+            continue
+        if any(each < event for each in log.entered(came.thing, QPState.RESET, after=came.sent)):
+            posts = (rec.send_wqe_of(r) for r in log.about(Kind.SEND_POSTED, came.thing)
+                     if rec.event_of(r) > resets[-1])  # fmt: skip
+            shadowed = next((wqe for wqe in posts if wqe.has_psn(came.packet.psn)), None)
+            yield Stale(came, end, resets[-1], event, shadowed)
 
 
 # --------------------------------------------------------------------------- receives

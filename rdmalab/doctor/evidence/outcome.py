@@ -1,6 +1,5 @@
 """The outcome of a subject: completed, pending, never, lost, refused …"""
 
-from dataclasses import dataclass
 from enum import Enum
 
 from rdmalab.command import Noun, Thing
@@ -16,6 +15,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, Record, address_of, event_of, length_of, node_of
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt

@@ -267,8 +267,12 @@ def refills(log: Log, node: str) -> list[Refill]:
 
 def gathered(hca: Hca, wqe: SendWqe) -> list[Piece]:
     """The bytes that a send reads while it is under way: what is INLINE was read at its post."""
-    gathers = wqe.work is not None and wqe.work.local is Local.GATHER and wqe.inline is None
-    return pieces(hca, wqe.sg) if gathers else []
+    return _sent_from(hca, wqe) if wqe.inline is None else []
+
+
+def _sent_from(hca: Hca, wqe: SendWqe) -> list[Piece]:
+    """The bytes that a send reads, at its post or later."""
+    return pieces(hca, wqe.sg) if wqe.work and wqe.work.local is Local.GATHER else []
 
 
 def _sent_after(log: Log, post: Record, wrote: Record) -> list[Refill]:
@@ -303,7 +307,7 @@ def overtakes(log: Log, node: str) -> list[Overtake]:
     reads = [sink for sink in sinks(log, node) if sink.subject.sort is Sort.SEND]
     found = [overtake for each in (requests(log, node) if reads else ())
              if isinstance(each.wqe, SendWqe)
-             and (source := gathered(log.session.world.nodes[node], each.wqe)) for read in reads
+             and (source := _sent_from(log.session.world.nodes[node], each.wqe)) for read in reads
              if _is_not_awaited(read, each, each.wqe) for piece in meet(source, read.pieces)[:1]
              for overtake in _overtaking(log, read, each, each.wqe, piece)]  # fmt: skip
     return sorted(found, key=lambda overtake: overtake.send.posted)
@@ -315,15 +319,16 @@ def _is_not_awaited(read: TrackedRequest, send: TrackedRequest, wqe: SendWqe) ->
     same = read.subject.thing == send.subject.thing
     before = order if same else send.posted > read.posted
     under_way = read.ended is None or (read.filled and read.ended > send.posted)
-    return before and under_way and not (same and wqe.flags & _FENCE)
+    return before and under_way and not (same and wqe.flags & _FENCE and wqe.inline is None)
 
 
 def _overtaking(
     log: Log, read: TrackedRequest, send: TrackedRequest, wqe: SendWqe, piece: Piece
 ) -> Iterator[Overtake]:
-    source = gathered(log.session.world.nodes[send.subject.thing.node], wqe)
+    source = _sent_from(log.session.world.nodes[send.subject.thing.node], wqe)
     sent = _carrying(log, (send.subject, send.posted, wqe), source, piece, send.posted)
-    early = [(m, cut) for m, cut in sent if read.ended is None or m.sent < read.ended]
+    early = [(m, cut) for m, cut in sent
+             if wqe.inline is not None or read.ended is None or m.sent < read.ended]  # fmt: skip
     yield from (Overtake(read, send, message, cut) for message, cut in early)
     if not early and not send.ended:
         yield Overtake(read, send, None, piece)

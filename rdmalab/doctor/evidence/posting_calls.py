@@ -1,6 +1,6 @@
 """Calls that hand over work requests: the lists of posts, the batches of builders."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from rdmalab.command import CallArguments, Invocation, NotUnderstood, Noun, Refused, Thing
@@ -10,10 +10,12 @@ from rdmalab.grammar.format import render
 from rdmalab.hca.extended import ABORTED, DROPPED, POSTED, UNOPENED
 from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
 from rdmalab.hca.wr import RecvWR, SendWR
+from rdmalab.session.names import Names
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.builders import DATA_SETTERS
 from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt
 from rdmalab.world.relations import find_qp
 from rdmalab.world.world import World
@@ -81,6 +83,22 @@ def not_posted(log: Log, call: Call) -> list[Subject]:
     ids = tried.left_ids if tried is not None else []
     ids += [built.wr.wr_id for built in batch.built] if batch is not None else []
     return [Subject(sort, thing, wr_id=wr_id) for wr_id in ids]
+
+
+def unlinked(log: Log, event: int) -> list[int]:
+    """The wr_ids that the call of an event names after a request whose next is NULL."""
+    call, _ = log.asked(event)
+    wrs = call.arguments.get("wr", []) if call is not None and call.name in POSTS_OF else []
+    ends = (number for number, wr in enumerate(wrs, 1) if not wr.get("next", True))
+    return list(map(id_of, wrs[next(ends, len(wrs)) :]))
+
+
+def names_target(call: Call, names: Names, qp: QueuePair) -> bool:
+    """Whether a call was to send datagrams to a queue pair of another node, or of a name there."""
+    wrs = call.invocation.arguments.get("wr") or [] if call.invocation is not None else []
+    targets = [wr.get("remote_qpn") for wr in wrs] if call.verb == "post_send" else []
+    return any(names.find(str(each)) == qp.thing
+               or (each == qp.number and call.thing[0] != qp.node) for each in targets)  # fmt: skip
 
 
 def latest_attempt(log: Log, subject: Subject) -> Attempt | None:

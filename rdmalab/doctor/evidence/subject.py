@@ -1,11 +1,11 @@
 """The subject of a question: a work request, a call, a queue, a program, or bytes."""
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from rdmalab.command import Thing
 from rdmalab.session.names import Names
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt
 
 if TYPE_CHECKING:

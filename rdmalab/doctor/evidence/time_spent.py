@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
+from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence.work_requests import Send
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record
@@ -13,7 +14,7 @@ from rdmalab.spec.work import SendFlags
 from rdmalab.views import fmt
 from rdmalab.views.fates import Fate
 from rdmalab.wire.packet import Packet
-from rdmalab.world.relations import peer_thing
+from rdmalab.world.relations import peer_of
 
 LATE_FACTOR = 5
 """A send is late when it took so many times as long as it would on an unloaded link."""
@@ -164,8 +165,10 @@ class TimeSpent:
             text = f"{fmt.duration(waited)} in {many}: the peer had no receive"
             fired = [rec.event_of(record) - 1 for record in self._records(Kind.TIMER_FIRED)]
             names, qp = self.send.session.names, self.send.qp
-            peer = peer_thing(self.send.session.world, qp) if qp is not None else None
-            where = f" on {names.of(peer)}" if peer is not None else ""
+            peer = peer_of(self.send.session.world, qp) if qp is not None else None
+            queue = Thing(Noun.SRQ, peer.node, peer.srq) if peer is not None and peer.srq else None
+            queue = peer.thing if peer is not None and queue is None else queue
+            where = f" on {names.of(queue)}" if queue is not None else ""
             advice = f"post a receive{where} before {names.of(self.thing)} sends"
             yield Spent(text, waited, rec.event_of(armed[0]), fired[-1] if fired else None, advice)
 

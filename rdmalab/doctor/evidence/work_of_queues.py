@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence.log import Log
-from rdmalab.doctor.evidence.messages import meet, pieces
+from rdmalab.doctor.evidence.messages import Piece, meet, pieces
 from rdmalab.doctor.evidence.subject import Sort, Subject, name_of
-from rdmalab.doctor.evidence.work_requests import Receive, post_kind, unpolled
+from rdmalab.doctor.evidence.work_requests import Receive, Send, post_kind, unpolled
 from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
 from rdmalab.hca.wr import Cqe, RecvWqe
 from rdmalab.session.session import Session
@@ -221,18 +221,23 @@ def renewed(session: Session, subject: Subject, log: Log, since: int = -1) -> Su
 
 
 def shared_bytes(session: Session, event: int, log: Log) -> Iterator[str]:
-    """Receives typed since an event on bytes of another that waits, or is taken and not polled.
+    """Receives typed since an event on bytes of other work that is under way then.
 
-    A receive that is posted once more shares what it shared before.
+    That is a receive which waits, or is taken and not polled, or a send which is not done. A
+    receive that is posted once more shares what it shared before.
     """
     found = [(r, Thing(noun, rec.node_of(r), rec.object_of(r)))
              for kind, noun in ((Kind.RECV_POSTED, Noun.QP), (Kind.SRQ_POSTED, Noun.SRQ))
              for r in log.of(kind)]  # fmt: skip
     posts = sorted(((rec.event_of(r), thing, rec.recv_wqe_of(r)) for r, thing in found),
                    key=lambda each: each[0])  # fmt: skip
-    for _, thing, wqe in [each for each in posts if each[0] > event]:
+    for since, thing, wqe in [each for each in posts if each[0] > event]:
         sg, hca = wqe.wr.sg, session.world.nodes[thing.node]
         known = [whose for at, whose, other in posts if at <= event and other.wr.sg == sg]
+        typed = thing not in known and not log.asked(since)[1]
+        for send in _sends_from(session, log, thing.node, pieces(hca, sg), since) if typed else ():
+            mine = name_of(session.names, Subject.of_receive(thing, wqe))
+            yield f"{mine} has bytes of {name_of(session.names, send)}"
         for at, whose, other in posts if thing not in known else ():
             same = whose.node == thing.node and not (at > event and other.wr.sg == sg)
             receive = Subject.of_receive(whose, other)
@@ -240,6 +245,26 @@ def shared_bytes(session: Session, event: int, log: Log) -> Iterator[str]:
             if shared and _is_unread(session, receive, log):
                 mine = name_of(session.names, Subject.of_receive(thing, wqe))
                 yield f"{mine} has bytes of {name_of(session.names, receive)}"
+
+
+def _sends_from(
+    session: Session, log: Log, node: str, bytes_: list[Piece], event: int
+) -> Iterator[Subject]:
+    """The requests in send queues of a node that have some of these bytes and end after an event.
+
+    The bytes of an INLINE send were copied at its post.
+    """
+    for record in log.of(Kind.SEND_POSTED, node):
+        thing, wqe = Thing(Noun.QP, *rec.place_of(record)), rec.send_wqe_of(record)
+        posted, hca = rec.event_of(record), session.world.nodes[node]
+        shared = wqe.inline is None and meet(pieces(hca, wqe.sg), bytes_)
+        if not shared or posted > event or not exists(session.world, thing):
+            continue
+        send = Send(session, Subject.of_send(thing, wqe), log)
+        ended = send.ending.event if send.ending is not None else None
+        reset = log.entered(thing, QPState.RESET, after=posted)
+        if min((at for at in (ended, *reset) if at is not None), default=event + 1) > event:
+            yield send.subject
 
 
 def _is_unread(session: Session, subject: Subject, log: Log) -> bool:

@@ -63,6 +63,11 @@ class WorkRequest:
         return rec.event_of(self.posting) if self.posting is not None else None
 
     @property
+    def poster(self) -> str | None:
+        """The program that posted it; empty of a call, None if its post is not kept."""
+        return self.log.asked(self.posted)[1] if self.posted is not None else None
+
+    @property
     def on_queue(self) -> bool:
         """Whether it has not ended and no message has taken it."""
         raise NotImplementedError
@@ -191,19 +196,22 @@ class Send(WorkRequest):
 
     # ------------------------------------------------------------------ on the wire
     @cached_property
-    def transmissions(self) -> list[PacketRow]:
-        """Its packets as often as they left, oldest first, each with its fate."""
+    def sent(self) -> list[Record]:
+        """The records of its packets as often as they left, as far as the log is kept."""
         wqe, since = self.wqe, self.since
         if wqe is None or since is None:
             return []
-        sent = self.log.about(Kind.PACKET_SENT, self.subject.thing)
-        found = [
-            record for record in sent
+        return [
+            record for record in self.log.about(Kind.PACKET_SENT, self.subject.thing)
             if rec.event_of(record) >= since
             and isinstance(packet := rec.packet_of(record), Packet)  # a frame has no PSN
             and _is_request(packet) and wqe.has_psn(packet.psn)
         ]  # fmt: skip
-        half = MOST_PACKETS // 2
+
+    @cached_property
+    def transmissions(self) -> list[PacketRow]:
+        """The oldest and the newest of these packets, each with its fate."""
+        half, found = MOST_PACKETS // 2, self.sent
         if len(found) > MOST_PACKETS:
             found = found[:half] + found[-half:]
         return self.log.packets(found)

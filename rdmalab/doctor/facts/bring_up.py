@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from rdmalab.doctor.case import Call, Case, QueuePair
 from rdmalab.doctor.evidence.finding import Evidence, fact
+from rdmalab.doctor.evidence.made_good import left_refused
 from rdmalab.hca.psn import diff
 from rdmalab.spec.records import Kind, attr_mask_of, event_of
 from rdmalab.spec.states import BRING_UP, Attr, QPState
@@ -63,6 +64,24 @@ def began_alone(case: Case, ends_: Ends) -> tuple[QueuePair, int] | None:
 def psn_gap(ends_: Ends) -> int:
     """PSNs by which the first PSN of the sender is ahead of the PSN that the receiver expects."""
     return diff(ends_.sender.attr.sq_psn or 0, ends_.receiver.attr.rq_psn or 0)
+
+
+class NotGiven(NamedTuple):
+    """A value that a refused modify_qp was to give an attribute; what says so."""
+
+    value: object
+    evidence: Evidence
+
+
+def not_given(case: Case, qp: QueuePair, name: str, before: int) -> NotGiven | None:
+    """The value of an attribute in the newest refused modify_qp before an event that named it."""
+    for call in left_refused(case.log, "modify_qp", qp.node, before):
+        attr = call.invocation.arguments.get("attr") if call.invocation is not None else None
+        if call.thing == qp.thing[1:] and isinstance(attr, dict) and name in attr:
+            kept = f"{case.qp_name(qp)} kept {name}={getattr(qp.attr, name)}"
+            text = f"modify_qp with {name}={attr[name]} was refused: {kept}"
+            return NotGiven(attr[name], fact(text, call.event))
+    return None
 
 
 def stays_unanswered(case: Case) -> bool:

@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, SendWqe, Subject
+from rdmalab.doctor.case import Call, Case, SendWqe, Subject
 from rdmalab.doctor.check import Evidence, fact
+from rdmalab.doctor.evidence.made_good import left_refused
 from rdmalab.doctor.evidence.messages import sent_as
 from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.hca.device import Hca
@@ -16,6 +17,7 @@ from rdmalab.spec import records as rec
 from rdmalab.spec.access import Access, Rereg
 from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
 from rdmalab.spec.records import Kind
+from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import PLACEMENT_RIGHTS, WORK, WROpcode
 from rdmalab.views import fmt, key_denials
 from rdmalab.views.key_denials import Denial
@@ -167,6 +169,42 @@ def lost(case: Case, hca: Hca, wr: SendWR | RecvWR) -> list[tuple[int, Gone]]:
     """The elements of a list whose key was good once, by their index."""
     found = [(n, former(case, hca.node, sge.lkey)) for n, sge in enumerate(listed(wr))]
     return [(n, gone) for n, gone in found if gone is not None]
+
+
+# --------------------------------------------------------------------------- keys never given
+_REGISTERS = ("reg_mr", "reg_mr_iova", "reg_dmabuf_mr", "alloc_mw")
+
+
+def refused_registration(case: Case) -> Call | None:
+    """The refused call that was to give the key with which a request has failed.
+
+    The key is 0, or the key of nothing with an address outside of all regions, and no other call
+    has made what the refused one was to make before the request was posted.
+    """
+    work = case.work
+    if work is None or work.wqe is None or work.ending is None or work.posted is None:
+        return None
+    wr, status = work.wqe.wr, work.ending.status
+    named = [(case.node, sge.lkey, sge.addr) for sge in listed(wr)]
+    if status is WCStatus.REM_ACCESS_ERR and isinstance(wr, SendWR) and case.peer is not None:
+        named = [(case.peer.node, wr.rkey, wr.remote_addr)]
+    elif status is not WCStatus.LOC_PROT_ERR:
+        return None
+    for node, key, addr in named:
+        calls = (c for v in _REGISTERS for c in left_refused(case.log, v, node, work.posted))
+        if (call := next(calls, None)) is not None and _opens_nothing(case, node, key, addr):
+            return call
+    return None
+
+
+def _opens_nothing(case: Case, node: str, key: int, addr: int) -> bool:
+    """Whether a key is 0, or never was one, with an address in no region of the node."""
+    hca = case.world.nodes[node]
+    if key in hca.lkeys or key in hca.rkeys:
+        return False
+    is_known = bool(_past(case, Denial(node, Denied.KEY, key, addr, 0, 0)))
+    held = any(mr.iova <= addr < mr.iova + mr.length for mr in hca.mrs.items.values())
+    return not key or not (is_known or held)
 
 
 # --------------------------------------------------------------------------- of the peer's memory

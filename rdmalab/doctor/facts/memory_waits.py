@@ -1,13 +1,29 @@
 """Programs that wait for a value in their memory: when each wait was over, and if too early."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, Log, Send, SendWqe
-from rdmalab.doctor.evidence.content import words_for
-from rdmalab.doctor.evidence.host_reads import EarlyRead, Unseen, WrittenOver, last_arrival, watched
-from rdmalab.doctor.evidence.messages import Piece, meet, piece_of, target
+from rdmalab.doctor.evidence.content import Content, bytes_at, header_room, is_within, words_for
+from rdmalab.doctor.evidence.host_reads import (
+    EarlyRead,
+    Unseen,
+    WrittenOver,
+    last_arrival,
+    looks_of_programs,
+    watched,
+)
+from rdmalab.doctor.evidence.messages import (
+    Message,
+    Piece,
+    arrived_with,
+    meet,
+    piece_of,
+    pieces,
+    target,
+)
 from rdmalab.doctor.evidence.subject import Subject, name_of
 from rdmalab.doctor.facts.key_lookup import former
 from rdmalab.doctor.moments.unreported import lost_messages
@@ -17,7 +33,10 @@ from rdmalab.grammar.trees import paths
 from rdmalab.hca.device import Hca
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.spec.access import Access
-from rdmalab.spec.records import Kind, event_of, line_number_of, place_of, send_wqe_of
+from rdmalab.spec.records import Kind, event_of, kind_of, line_number_of, place_of, send_wqe_of
+from rdmalab.spec.work import WROpcode
+from rdmalab.views import fmt
+from rdmalab.wire.headers import GRH
 from rdmalab.world.relations import find_qp, peer_node
 
 _Found = TypeVar("_Found", EarlyRead, Unseen, WrittenOver)
@@ -33,12 +52,16 @@ class Passed(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """A write near bytes that a program waits for. by: the request, the program, or `a call`."""
+    """A write near bytes that a program waits for. by: the request, the program, or `a call`.
+
+    place: the first where it has left what the program awaits; empty if it has not.
+    """
 
     by: str
     where: str
     event: int
     piece: Piece
+    place: str
 
 
 class Early(NamedTuple):
@@ -119,29 +142,107 @@ def _arrivals(case: Case, thing: Thing, piece: Piece) -> list[int]:
     return sorted(found)
 
 
-def beside(case: Case, thing: Thing, piece: Piece, since: int) -> Beside | None:
-    """The write after an event that came nearest to some bytes of a region; None if there is none.
+def beside(
+    case: Case, thing: Thing, node: str, piece: Piece, since: int, wanted: bytes
+) -> Beside | None:
+    """The newest write on a node that has left there what a program awaits, at other bytes than
+    these; else the write after an event that came nearest to them in their region.
 
-    Those of the program itself do not count, nor those of calls before it was started.
+    Those of the program itself do not count, nor those of calls before it was started. A single
+    byte is looked for only in the message to these bytes, and in the nearest one; where nothing was
+    written into their region, in the WRITEs to other regions.
     """
-    node, log = thing.node, case.log
+    log, memory = case.log, case.world.nodes[node].memory
     mrs = case.world.nodes[node].mrs.items.values()
     region = [(mr.addr, mr.length) for mr in mrs if mr.addr <= piece[0] < mr.addr + mr.length]
-    begun = max(since, log.created(thing) or 0)
-    found = [(_distance(piece, piece_of(r)), -event, kind, piece_of(r))
-             for kind, first in ((Kind.MEMORY_WRITTEN, since), (Kind.HOST_WROTE, begun))
-             for r in log.of(kind, node) if (event := event_of(r)) > first
-             if meet(region, [piece_of(r)]) and not meet([piece], [piece_of(r)])
-             if kind is Kind.MEMORY_WRITTEN or log.who(event) != case.names.of(thing)]  # fmt: skip
-    if not found:
+    begun, name = max(since, log.created(thing) or 0), case.names.of(thing)
+    host = [(event, piece_of(r)) for r in log.of(Kind.HOST_WROTE, node)
+            if (event := event_of(r)) > begun and log.who(event) != name]  # fmt: skip
+    wrote = [*((event_of(r), piece_of(r)) for r in log.of(Kind.MEMORY_WRITTEN, node)), *host]
+    near = [(event, there) for event, there in wrote if event > since
+            and meet(region, [there]) and not meet([piece], [there])]  # fmt: skip
+    near.sort(key=lambda each: (_distance(piece, each[1]), -each[0]))
+    holds = [each for each in (wrote if len(wanted) > 1 else near[:1]) if wanted]
+    holds += [each for each in wrote if len(wanted) == 1 and meet([piece], [each[1]])]
+    if len(wanted) == 1 and not any(meet(region, [there]) for _, there in wrote):
+        holds += _in_other_regions(case, node, begun, wanted)
+    held = [each for each in holds if wanted in memory.read(*each[1])]
+    if not (held or near):
         return None
-    _, event, kind, there = min(found, key=lambda each: each[:2])
-    came = last_arrival(log, node, there) if kind is Kind.MEMORY_WRITTEN else None
+    event, there = max(held) if held else near[0]
+    came = last_arrival(log, node, there) if (event, there) not in host else None
     where = words_for(case.session, node, there)
-    if where is None or (came is None and kind is Kind.MEMORY_WRITTEN):
+    if where is None or (came is None and (event, there) not in host):
         return None
-    by = name_of(case.names, came.message.subject) if came is not None else log.who(-event)
-    return Beside(by, where, came.event if came is not None else -event, there)
+    at = there[0] + _place_in(memory.read(*there), wanted, piece[0] - there[0])
+    place = fmt.thing_at(case.world, case.names, node, at) if held else ""
+    by = name_of(case.names, came.message.subject) if came is not None else log.who(event)
+    return Beside(by, where, event, there, place)
+
+
+def _place_in(octets: bytes, wanted: bytes, offset: int) -> int:
+    """The first place of what is awaited in a message; that of the same slot comes before others.
+
+    offset: of the awaited bytes, from the message, which is as long as a slot.
+    """
+    own = offset % len(octets)
+    return own if octets[own : own + len(wanted)] == wanted else octets.find(wanted)
+
+
+def _in_other_regions(
+    case: Case, node: str, begun: int, wanted: bytes
+) -> Iterator[tuple[int, Piece]]:
+    """The WRITEs of other nodes after an event that begin or end with a byte, whose target no
+    program looks at. Other WRITEs may hold the byte by chance.
+    """
+    looks, hca = [piece for _, piece in looks_of_programs(case.log, node)], case.world.nodes[node]
+    known = set[Subject]()
+    for record in case.log.of(Kind.MEMORY_WRITTEN, node):
+        came = arrived_with(case.log, record) if event_of(record) > begun else None
+        if came is None or came.subject in known or came.thing.node == node:
+            continue
+        known.add(came.subject)
+        there = target(hca, came.wqe)
+        octets = hca.memory.read(*there) if came.wqe.wr.opcode == WROpcode.RDMA_WRITE else b""
+        if wanted in (octets[:1], octets[-1:]) and not meet(looks, [there]):
+            yield event_of(record), there
+
+
+class WithHeader(NamedTuple):
+    """A message sent from the receive of a datagram, with the 40 bytes before that.
+
+    sent, meant: the bytes that it was sent from, and those of the datagram alone; place: where
+    what a program awaits has come, 40 bytes too far.
+    """
+
+    message: Message
+    event: int
+    sent: str
+    meant: str
+    place: str
+
+
+def sent_with_header(case: Case, piece: Piece, wanted: bytes) -> WithHeader | None:
+    """The message that wrote such bytes to a piece, and what is awaited there 40 bytes on."""
+    came, memory = last_arrival(case.log, case.node, piece), case.world.nodes[case.node].memory
+    there = (piece[0] + GRH.LENGTH, len(wanted))
+    wrote = [piece_of(r) for r in case.log.within(came.event)
+             if kind_of(r) is Kind.MEMORY_WRITTEN] if came is not None else []  # fmt: skip
+    is_late = bool(wanted) and is_within(there, wrote) and memory.read(*there) == wanted
+    if came is None or not is_late:
+        return None
+    message, node = came.message, came.message.thing.node
+    source = pieces(case.world.nodes[node], message.wqe.sg)[:1]
+    sent = bytes_at(case.session, node, source[0]) if source else None
+    content = Content(case.session, sent, case.log) if sent is not None else None
+    room = header_room(content, message.posted) if content is not None else None
+    if room is None or room.room[0][0] != source[0][0]:
+        return None
+    (start, length) = source[0]
+    named = partial(words_for, case.session)
+    names = (named(node, source[0]), named(node, (room.begins, start + length - room.begins)),
+             named(case.node, there))  # fmt: skip
+    return WithHeader(message, came.event, *(name or "" for name in names))
 
 
 def _distance(one: Piece, other: Piece) -> int:

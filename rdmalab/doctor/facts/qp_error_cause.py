@@ -2,7 +2,6 @@
 
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
@@ -10,6 +9,7 @@ from rdmalab.spec import records as rec
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.refusals import REFUSALS
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import ERROR_STATES, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt

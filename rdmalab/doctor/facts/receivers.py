@@ -1,16 +1,19 @@
 """The queue pairs and SRQs that the messages of a send go to, and those that expect them."""
 
+from collections import Counter
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, QueuePair, Send, SharedReceiveQueue
 from rdmalab.doctor.evidence.finding import Evidence, fact
+from rdmalab.doctor.evidence.messages import arrived_with
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import RecvQueue
-from rdmalab.spec.records import Kind, event_of, new_state_of
+from rdmalab.spec.records import Kind, event_of, new_state_of, packet_of
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.wire.packet import gid_text, is_multicast
+from rdmalab.spec.timers import INFINITE_RETRIES
+from rdmalab.wire.packet import Packet, gid_text, is_multicast
 from rdmalab.world.relations import find_qp, node_at, peer_node, peer_of, peer_thing
 from rdmalab.world.world import World
 
@@ -49,13 +52,14 @@ def refused(case: Case) -> Refused | None:
 
 
 def stays_without_receive(case: Case, srq: SharedReceiveQueue) -> bool:
-    """Whether it ended with RNR_RETRY_EXC_ERR, or waits for an SRQ that is in error."""
-    send = case.send
-    if send is None:
+    """Whether it ended with RNR_RETRY_EXC_ERR, or waits without limit for an SRQ that has none."""
+    send, qp = case.send, case.qp
+    if send is None or qp is None:
         return False
     if send.ending is not None:
         return send.ending.status is WCStatus.RNR_RETRY_EXC_ERR
-    return srq.dead
+    endless = send.on_queue and qp.attr.rnr_retry == INFINITE_RETRIES
+    return srq.dead or (endless and not srq.wqes)
 
 
 def lacks_receive(case: Case, peer: QueuePair) -> bool:
@@ -211,13 +215,35 @@ def listeners(world: World, node: str, qkey: int) -> list[QueuePair]:
 def addressee(case: Case, sender: Thing, target: QueuePair, qkey: int) -> QueuePair | None:
     """The UD queue pair that a datagram was meant for, which came to one that expects none.
 
-    It has this Q_Key and a receive that waits; the other one never had a receive.
+    It has this Q_Key and a receive that waits; the other one never had a receive, or got the reply
+    to its request before.
     """
-    if case.log.begins or case.log.about(Kind.RECV_POSTED, target.thing) or target.shares_receives:
+    if case.log.begins or target.shares_receives:
         return None
+    if case.log.about(Kind.RECV_POSTED, target.thing):
+        return _without_reply(case, sender, target, qkey)
     nodes = sorted(case.world.nodes, key=lambda node: node != target.node)
     waiting = (qp for node in nodes for qp in listeners(case.world, node, qkey) if qp.source.wqes)
     return next((qp for qp in waiting if qp is not target and qp.thing != sender), None)
+
+
+def _without_reply(case: Case, sender: Thing, target: QueuePair, qkey: int) -> QueuePair | None:
+    """The UD queue pair that sent a datagram to a sender and got none back, while another got two.
+
+    None where the sender posts more datagrams than it gets: then they are no replies.
+    """
+    came = (arrived_with(case.log, r) for r in case.log.about(Kind.RECV_TAKEN, sender))
+    requests = Counter(message.thing for message in came if message is not None)
+    left = (packet_of(r) for r in case.log.about(Kind.PACKET_SENT, sender) if requests)
+    replies = Counter(
+        Thing(Noun.QP, case.world.network.target_of(packet.flow), packet.dest_qp)
+        for packet in left if isinstance(packet, Packet)
+    )  # fmt: skip
+    if replies.total() > requests.total() or not 0 < requests[target.thing] < replies[target.thing]:
+        return None
+    ends = (find_qp(case.world, *thing[1:]) for thing in requests if not replies[thing])
+    return next((qp for qp in ends if qp is not None and qp.source.wqes and qp.thing != sender
+                 and qp.attr.qkey == qkey), None)  # fmt: skip
 
 
 # --------------------------------------------------------------------------- since when

@@ -1,7 +1,6 @@
 """Threads that wait: for completions, for events, and the threads that were to provide these."""
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
@@ -11,7 +10,7 @@ from rdmalab.doctor.case import Case, CompletionQueue, Program, QueuePair, Recei
 from rdmalab.doctor.evidence import components
 from rdmalab.doctor.evidence.finding import Evidence, fact
 from rdmalab.doctor.evidence.host_reads import watched
-from rdmalab.doctor.evidence.posting_calls import SENDING
+from rdmalab.doctor.evidence.posting_calls import SENDING, unlinked
 from rdmalab.doctor.evidence.work_of_queues import has_work_for, subject_of_cqe
 from rdmalab.doctor.facts.lines_to_run import is_to_post, is_to_write
 from rdmalab.doctor.moments.future import goes_on
@@ -24,6 +23,7 @@ from rdmalab.spec import records as rec
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.views.record_text import ARMS
@@ -219,12 +219,19 @@ class ThreadWait:
         return found
 
     @property
+    def unlinked(self) -> list[Subject]:
+        """The sends that the newest call on its queue pairs named after a next that is NULL."""
+        last = ((qp.thing, r) for qp in self.feeding
+                for r in self.case.log.about(Kind.SEND_POSTED, qp.thing)[-1:])  # fmt: skip
+        return [Subject(Sort.SEND, thing, wr_id=wr_id) for thing, r in last
+                for wr_id in unlinked(self.case.log, rec.event_of(r))]  # fmt: skip
+
+    @property
     def posts_named(self) -> str:
         """The word for what completes on its queues: `receive`, `send`, or `request` for both."""
         sends = sum(rec.kind_of(r) is Kind.SEND_POSTED for r in self._posted)
-        if 0 < sends < len(self._posted):
-            return "request"
-        return "send" if sends else "receive" if self._posted else "request"
+        is_one = self._posted and sends in (0, len(self._posted))
+        return ("send" if sends else "receive") if is_one else "request"
 
     @property
     def refuted(self) -> list[Subject]:
@@ -254,7 +261,7 @@ class ThreadWait:
         """Whether the completion that it waits for may be that of a send, as far as its line says.
 
         Not where that send would complete elsewhere, where its condition is about other work or a
-        message, or where a message for it found no receive, or will not be sent.
+        message, where a message for it found no receive, or will not be sent, or where it serves.
         """
         if self.cqs and Thing(Noun.CQ, qp.node, qp.send_cq) not in self.cqs:
             return False
@@ -263,7 +270,8 @@ class ThreadWait:
             text = render(question)
             named = [int(number) for number in _WR_ID.findall(text)]
             return not _OF_MESSAGE.search(text) and (not named or wqe.wr.wr_id in named)
-        return self.program.line.word != "poll" or not self._lacks_message
+        polls = self.program.line.word == "poll"
+        return not (self._lacks_message if polls else self._serves_messages)
 
     @cached_property
     def _lacks_message(self) -> bool:
@@ -280,6 +288,14 @@ class ThreadWait:
                     for r in self.case.log.failed_sends)  # fmt: skip
         failed = any(each.state is ProgramState.FAILED for each in self.providers)
         return bool(self.coming) or unmet or failed or (bool(here) and not any(here))
+
+    @property
+    def _serves_messages(self) -> bool:
+        """Whether it serves, has polled messages and no send, and holds a receive for the next."""
+        own = {each.cqe.is_send for each in self.taken if each.by == self.name}
+        return self.serves and own == {False} and any(
+            qp.source.wqes and (qp.node, qp.recv_cq) in {cq[1:] for cq in self.cqs}
+            for qp in self.feeding)  # fmt: skip
 
     @cached_property
     def silent(self) -> list[Subject]:
@@ -298,8 +314,7 @@ class ThreadWait:
         questions = (render(line.question) for line in self.lines if line.question is not None)
         counts = [int(n) for text in questions for n in _COUNT.findall(text)]
         wanted = max(counts, default=len(self.taken) + 1)
-        polls = self.program.wants is None  # and does not sleep in a verb
-        polls = polls and not self.expects_message
+        polls = self.program.wants is None and not self.expects_message  # it sleeps in no verb
         return done[-1:] if polls and len(self.taken) + len(done) == wanted else []
 
     @property
@@ -320,8 +335,8 @@ class ThreadWait:
         program, log = self.program, self.case.log
         if program.state is not ProgramState.WAITING or program.wants is not None:
             return False
-        ran = map(rec.line_number_of, log.about(Kind.PROGRAM_RAN, self.thing))
-        passed = sum(number == program.line.number for number in ran)
+        ran = log.about(Kind.PROGRAM_RAN, self.thing)
+        passed = sum(rec.line_number_of(r) == program.line.number for r in ran)
         start = next(i for i, line in enumerate(program.lines) if line.word == "loop"
                      and not line.amount)  # fmt: skip
         sends = any(line.invocation is not None and line.invocation.name in SENDING
@@ -341,9 +356,9 @@ class ThreadWait:
 
     def words(self) -> Evidence:
         """`A.x waits in line 1: poll A.cq0`."""
-        line = self.line
         what = "waits" if self.program.state is ProgramState.WAITING else "polls in vain"
-        return fact(f"{self.name} {what} in line {line.number}: {line.text}", self.since())
+        place = f"line {self.line.number}: {self.line.text}"
+        return fact(f"{self.name} {what} in {place}", self.since())
 
 
 def waiting_on(case: Case, cq: Thing) -> list[ThreadWait]:
@@ -414,8 +429,7 @@ def read_by_other(case: Case) -> Evidence | None:
     if waiter is None:
         return None
     begun, log = case.log.created(case.subject.thing) or 0, case.log
-    queues = [cq.thing for cq in waiter.cqs]
-    reads = log.in_order([Kind.CQ_EVENT_TAKEN], *queues)
+    reads = log.in_order([Kind.CQ_EVENT_TAKEN], *(cq.thing for cq in waiter.cqs))
     event = rec.event_of(reads[-1]) if reads else -1
     if event <= begun or log.who(event) == waiter.name:
         return None

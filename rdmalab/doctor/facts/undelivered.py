@@ -1,12 +1,14 @@
 """Messages that a receive waits for and that did not come, and what the peer did instead."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice, takewhile
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, CompletionQueue, QueuePair, Send, SendWqe, Sort, Subject
+from rdmalab.doctor.case import Call, Case, CompletionQueue, QueuePair, Send, SendWqe, Sort, Subject
+from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.host_reads import watched
+from rdmalab.doctor.evidence.made_good import Repeats
 from rdmalab.doctor.evidence.messages import is_request, sender_of, sent_as
 from rdmalab.doctor.evidence.work_of_queues import first_failed, undone
 from rdmalab.doctor.facts.receivers import addressee
@@ -22,7 +24,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, Local, WROpcode
 from rdmalab.wire.packet import Packet
 from rdmalab.world.programs import programs_of
-from rdmalab.world.relations import find_qp, peer_node, peer_of
+from rdmalab.world.relations import find_qp, node_at, peer_node, peer_of
 
 MOST = 3
 """The number of them that are examined; the first lost datagrams, or what was sent again last."""
@@ -86,11 +88,15 @@ def refused_messages(waits: ThreadWait) -> list[Subject]:
             found += undelivered_sends(case, qp)
             continue
         taken = case.log.about(Kind.RECV_TAKEN, qp.thing)
-        since = rec.event_of(taken[-1]) if taken else -1
-        sent = [*first_failed(case.log, peer.thing), *undone(peer)]
-        naks = ((each, Send(case.session, each, case.log).rnr_naks[-1:]) for each in sent)
-        found += [each for each, last in naks if last and last[0].event > since]
+        found += found_no_receive(case, peer, rec.event_of(taken[-1]) if taken else -1)
     return found
+
+
+def found_no_receive(case: Case, peer: QueuePair, since: int) -> list[Subject]:
+    """The sends of a queue pair that got an RNR NAK after an event, and did not end well."""
+    sent = [*first_failed(case.log, peer.thing), *undone(peer)]
+    naks = ((each, Send(case.session, each, case.log).rnr_naks[-1:]) for each in sent)
+    return [each for each, last in naks if last and last[0].event > since]
 
 
 def users_of(case: Case, srq: Thing) -> list[QueuePair]:
@@ -116,7 +122,10 @@ def for_destroyed_users(case: Case, srq: Thing) -> list[Subject]:
 
 # --------------------------------------------------------------------------- bytes
 def for_bytes(case: Case) -> list[Subject]:
-    """The work that was to bring bytes: sends that write there, receives that name them."""
+    """The work that was to bring bytes: sends that write there, receives that name them.
+
+    Not what was over without success before the request was posted that brought all these bytes.
+    """
     if not case.exists(case.subject.thing):
         return []
     node, mr = case.node, case.world.find(case.subject.thing, MemoryRegion)
@@ -127,7 +136,18 @@ def for_bytes(case: Case) -> list[Subject]:
         newest = reversed(case.log.of(kind))
         here = (r for r in newest if (rec.node_of(r) == node) is (names is not _writes))
         found += [_posted(kind, r) for r in islice((r for r in here if names(r, mr, span)), MOST)]
-    return found
+    since = case.content.requested if case.content is not None else None
+    return [each for each in found if since is None or not _is_over(case, each, since)]
+
+
+def _is_over(case: Case, subject: Subject, event: int) -> bool:
+    """Whether work had failed before an event, or a call had taken it."""
+    work = Case(case.session, subject, case.log, asked=True).work
+    if work is None or work.succeeded:
+        return False
+    end = work.discarded if work.ending is None else work.ending.event
+    end = case.log.destroyed(subject.thing) if end is None else end
+    return end is not None and end < event
 
 
 def _posted(kind: Kind, record: Record) -> Subject:
@@ -235,3 +255,35 @@ def done_by_peer(case: Case, qp: QueuePair) -> list[Done]:
     messages = [number for number, each in enumerate(done) if each.takes_receive]
     arrived = sum(event_of(record) > since for record in taken)
     return done[messages[-1] + 1 :] if messages and len(messages) <= arrived else done
+
+
+# --------------------------------------------------------------------------- who was to send
+def talkers(case: Case, qp: QueuePair) -> list[QueuePair]:
+    """The peer of a connection; of a datagram queue pair those that sent to it, or wanted to."""
+    if qp.transport.connected:
+        peer = peer_of(case.world, qp)
+        return [peer] if peer is not None else []
+    posts = case.log.of(Kind.SEND_POSTED)
+    own = (r for r in posts if _is_for(case, rec.node_of(r), send_wqe_of(r), qp))
+    tried = (c.thing for c in case.log.refused() if posting_calls.names_target(c, case.names, qp))
+    places = [*map(rec.place_of, own), *tried]
+    living = (find_qp(case.world, *each) for each in dict.fromkeys(places))
+    return [each for each in living if each is not None]
+
+
+def _is_for(case: Case, node: str, wqe: SendWqe, qp: QueuePair) -> bool:
+    made = wqe.av or case.world.nodes[node].ahs.items.get(wqe.wr.ah or 0)
+    to = node_at(case.world, case.node, made.attr) if made is not None else None
+    return wqe.wr.remote_qpn == qp.number and to == qp.node
+
+
+def unsent(case: Case, qp: QueuePair) -> list[Call]:
+    """The last post of sends of a queue pair that was refused, as in `unposted`."""
+    return unposted(case, qp, posting_calls.SENDING)
+
+
+def unposted(case: Case, qp: QueuePair, verbs: Collection[str]) -> list[Call]:
+    """The last post of a queue pair that was refused, if its requests were not posted since."""
+    mine = (qp.node, qp.number)
+    refused = [c for c in case.log.refused() if c.thing == mine and c.verb in verbs]
+    return [call for call in refused[-1:] if not Repeats(case.log, refused).has(call)]

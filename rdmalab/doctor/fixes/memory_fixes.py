@@ -10,6 +10,8 @@ from rdmalab.command import CallArguments, Invocation, New, Noun, Ref
 from rdmalab.doctor.case import Case, QueuePair
 from rdmalab.doctor.evidence.finding import Fix
 from rdmalab.doctor.evidence.messages import Piece
+from rdmalab.doctor.facts.key_lookup import refused_registration
+from rdmalab.doctor.fixes.refused_calls import advice
 from rdmalab.grammar.format import render
 from rdmalab.hca.device import Hca
 from rdmalab.hca.dma import Denied, MemoryUser
@@ -150,8 +152,23 @@ def _unlock(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryFix
     return MemoryFix(lines, commands.sge_words(case, denial.node, sge), sge.length)
 
 
+def as_refused(case: Case, denial: Denial) -> MemoryFix | None:
+    """The refused registration in legal words, and the beginning of its memory; None if the key
+    that was denied is not that of a refused one.
+    """
+    call = refused_registration(case) if denial.why is Denied.KEY else None
+    asked = None if call is None else Case(case.session, call.subject, case.log, asked=True)
+    line = advice(asked).line if asked is not None else ""
+    if not line:
+        return None
+    name, end = line.split()[1], f":{denial.length}" if denial.is_local else ""
+    return MemoryFix([line], f"{name}[0{end}]", denial.length)
+
+
 def _find(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryFix | None:
     """The key is wrong: the address may tell which region was meant, or bytes of no region."""
+    if (made := as_refused(case, denial)) is not None:
+        return made
     hca = case.world.nodes[denial.node]
     mr = key_denials.other_use(hca, denial)
     if mr is None or not _holds(mr, sge.addr, sge.length):
@@ -196,6 +213,8 @@ def _shorten(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryFi
         reached = end
     return MemoryFix([], ",".join(pieces), reached - start)
 
+
+_LOW_HALF = 0xFFFF_FFFF  # of an address: what a variable of 32 bits keeps
 
 _BY_TEST: dict[Denied, Callable[[Case, MemoryUser, SGE, Denial], MemoryFix | None]] = {
     Denied.KEY: _find,
@@ -248,7 +267,19 @@ def target(case: Case, peer: QueuePair, wr: SendWR, denial: Denial) -> MemoryFix
         mr = _region(case, peer, denial, lambda mr: _opens(mr, peer.pd, denial))
     if mr is not None:
         return _at(case, hca, mr, wr.remote_addr, denial, [])
+    if isinstance(opened, MemoryRegion) and denial.why is Denied.RANGE:
+        return _in_region_of_key(case, hca, opened, denial)
     return registered_again(case, peer, denial)
+
+
+def _in_region_of_key(case: Case, hca: Hca, mr: MemoryRegion, denial: Denial) -> MemoryFix:
+    """The region that the key opens, and no other one: where the address is the low half of one
+    in it, there; else at its beginning.
+    """
+    whole = mr.iova & ~_LOW_HALF | denial.addr
+    is_cut = denial.addr <= _LOW_HALF and mr.iova <= whole < mr.iova + mr.length
+    note = _moved(hca, denial, f"is the low half of {whole:#x}" if is_cut else "")
+    return _at(case, hca, mr, whole if is_cut else mr.iova, denial, [])._replace(note=note)
 
 
 def _in_window(case: Case, hca: Hca, opened: KeyTarget, denial: Denial) -> MemoryFix:

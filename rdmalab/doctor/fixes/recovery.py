@@ -1,24 +1,36 @@
 """Longer fixes: a reconnection with the work that was lost, the rest of a bring-up, an order."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from rdmalab.command import CallArguments, Noun, Thing
 from rdmalab.doctor.case import Case, QueuePair, SharedReceiveQueue
 from rdmalab.doctor.evidence.finding import Fix
 from rdmalab.doctor.evidence.log import Log
+from rdmalab.doctor.evidence.made_good import is_repaired
 from rdmalab.doctor.evidence.work_of_queues import flushed_receives
 from rdmalab.doctor.fixes.reposting import repost_flushed
-from rdmalab.hca.wr import RecvWR, SendWR
+from rdmalab.hca.wr import RecvWR, SendWqe, SendWR
 from rdmalab.repair import commands
 from rdmalab.repair.commands import Attributes
 from rdmalab.spec.records import Kind, event_of, packet_of, send_wqe_of, status_of
 from rdmalab.spec.states import BRING_UP_MOVES, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode
+from rdmalab.views import fmt
 from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import find_qp, partner_of, peer_of
 
 _FEW = 8  # bytes of a message that is sent only so that one arrives
+
+
+class Lost(NamedTuple):
+    """Work that a fix discards, or that was flushed. post: the line that posts it again."""
+
+    post: str
+    name: str
+    needs_receive: bool = False
 
 
 def is_well(case: Case, qp: QueuePair) -> bool:
@@ -115,19 +127,33 @@ def reposted(case: Case) -> list[str]:
     return repost_flushed(case, after_reset=False)
 
 
-def sends_taken(case: Case) -> list[SendWR]:
-    """The other sends that were flushed in the present life of a queue pair, oldest first.
+def sends_taken(case: Case) -> list[Lost]:
+    """The other sends flushed in the life of a queue pair in which this one was posted, in order.
 
-    Then those that are not done, which a RESET would take.
+    Then those that the RESET after it discarded, if its program repaired nothing since, and those
+    that are not done, which a RESET would take.
     """
-    qp = case.qp
-    if case.send is None or qp is None:
+    qp, send = case.qp, case.send
+    if send is None or qp is None:
         return []
-    born = case.log.born(qp.thing)
-    found = [send_wqe_of(r) for r in case.log.about(Kind.WQE_COMPLETED, qp.thing)
-             if event_of(r) > born and status_of(r) == WCStatus.WR_FLUSH_ERR]  # fmt: skip
-    found += [wqe for serial, wqe in qp.sq.wqes.items() if serial >= qp.comp.serial]
-    return [wqe.wr for wqe in found if wqe.serial != case.subject.serial]
+    resets, posted = case.log.entered(qp.thing, QPState.RESET), send.posted
+    before = [at for at in resets if posted is None or at < posted]
+    born, over = (before or [-1])[-1], next(iter(resets[len(before) :]), None)
+    ended = {send_wqe_of(r).serial: r for r in case.log.about(Kind.WQE_COMPLETED, qp.thing)
+             if event_of(r) > born and event_of(r) < (over or event_of(r) + 1)}  # fmt: skip
+    found = [send_wqe_of(r) for r in ended.values() if status_of(r) == WCStatus.WR_FLUSH_ERR]
+    if over is not None:
+        found += [send_wqe_of(r) for r in case.log.about(Kind.SEND_POSTED, qp.thing)
+                  if born < event_of(r) < over and send_wqe_of(r).serial not in ended]  # fmt: skip
+        found = [] if is_repaired(case.session, case.log, case.subject, over) else found
+    found += _not_done(qp)
+    return [Lost(commands.post_send(case, qp, wqe.wr), fmt.wr(wqe.wr.wr_id),
+                 commands.needs_receive(wqe.wr))
+            for wqe in found if wqe.serial != case.subject.serial]  # fmt: skip
+
+
+def _not_done(qp: QueuePair) -> list[SendWqe]:
+    return [wqe for serial, wqe in qp.sq.wqes.items() if serial >= qp.comp.serial]
 
 
 def _works(case: Case, qp: QueuePair) -> bool:
@@ -150,6 +176,52 @@ def lost_receives(case: Case, qp: QueuePair) -> list[RecvWR]:
     flushed = flushed_receives(case.log, qp.thing)
     using = [qp.resp.recv] if qp.resp.recv is not None else []
     return [wqe.wr for wqe in (*flushed, *using, *qp.rq.wqes)]
+
+
+def receives_lost(case: Case, lines: Sequence[str]) -> list[Lost]:
+    """The receives that these lines discard, and do not post again."""
+    found: list[Lost] = []
+    for qp in _reset_by(case, lines):
+        using = [qp.resp.recv] if qp.resp.recv is not None else []
+        for wqe in () if qp.shares_receives else (*using, *qp.rq.wqes):
+            name = fmt.work_name(case.qp_name(qp), wqe.wr.wr_id, is_send=False)
+            found.append(Lost(commands.post_recv(case, qp, wqe.wr), name))
+    return not_among(lines, found)
+
+
+def sends_lost(case: Case, lines: Sequence[str]) -> list[Lost]:
+    """The sends of other queue pairs that these lines discard, and do not post again."""
+    others = (qp for qp in _reset_by(case, lines) if qp is not case.qp)
+    found = [Lost(commands.post_send(case, qp, wqe.wr),
+                  fmt.work_name(case.qp_name(qp), wqe.wr.wr_id, is_send=True))
+             for qp in others for wqe in _not_done(qp)]  # fmt: skip
+    return not_among(lines, found)
+
+
+def _reset_by(case: Case, lines: Sequence[str]) -> list[QueuePair]:
+    """The queue pairs that these lines move to RESET, or destroy and make again."""
+    words = [line.split() for line in lines]
+    made = {word[1] for word in words if word[0] == "create_qp"}
+    names = [word[1] for word in words if (word[0] == "modify_qp" and word[2:] == ["state=RESET"])
+             or (word[0] == "destroy_qp" and word[1] in made)]  # fmt: skip
+    things = map(case.names.find, dict.fromkeys(names))
+    found = (find_qp(case.world, *thing[1:]) for thing in things if thing is not None)
+    return [qp for qp in found if qp is not None]
+
+
+def not_among(lines: Iterable[str], work: Iterable[Lost]) -> list[Lost]:
+    """The work whose queue and wr_id none of these lines has, each line counted once."""
+    known, left = Counter(map(_queue_and_id, lines)), list[Lost]()
+    for each in work:
+        key = _queue_and_id(each.post)
+        left += [] if known[key] > 0 else [each]
+        known[key] -= 1
+    return left
+
+
+def _queue_and_id(line: str) -> tuple[str, ...]:
+    """`post_send`, `A.qp0`, `wr_id=1`."""
+    return tuple(line.split()[:3])
 
 
 def receive_again(case: Case, qp: QueuePair, wr: RecvWR) -> list[str]:

@@ -8,11 +8,14 @@ from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.messages import arrived_with
 from rdmalab.doctor.evidence.posting_calls import Attempt, Batch, Building
 from rdmalab.doctor.facts.full_queues import Backlog
+from rdmalab.doctor.fixes.memory_fixes import ready_to_send
 from rdmalab.doctor.fixes.refused_calls import with_flags
 from rdmalab.grammar.format import render
 from rdmalab.hca.wr import SendWR
 from rdmalab.repair import commands
+from rdmalab.repair.bring_up import lines_to_rts
 from rdmalab.spec.records import Kind, event_of, kind_of, packet_of, place_of, recv_wqe_of
+from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags
 from rdmalab.wire.packet import Packet
@@ -41,12 +44,16 @@ def _may_be(case: Case, message: Message, event: int) -> bool:
 def posted_again(
     case: Case, qp: QueuePair, message: Message, wr: SendWR | None = None, **changed: object
 ) -> list[str]:
-    """The message, changed or not, and before it a receive as it had, if none waits there."""
+    """The message, changed or not, and before it what its queue pair needs to send again, and a
+    receive as it had, if none waits there.
+    """
+    # After a reset neither end knows the other one.
+    ready = (lines_to_rts(case, qp) if qp.state is QPState.RESET else []) or ready_to_send(case, qp)
     send = commands.post_send(case, qp, wr or message.wqe.wr, **changed)
     found = receive_of(case, message)
     if found is None or found[0].source.wqes:
-        return [send]
-    return [commands.post_recv(case, found[0], found[1].wr), send]
+        return [*ready, send]
+    return [*ready, commands.post_recv(case, found[0], found[1].wr), send]
 
 
 def repost_refused(

@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from rdmalab.command import Noun, Thing
@@ -17,6 +16,7 @@ from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.history import undone_afterwards
 from rdmalab.session.session import Session
 from rdmalab.spec.records import Kind, at_ns_of, kind_of, line_number_of, node_of, object_of
+from rdmalab.spec.row import dataclass
 from rdmalab.world.programs import Program
 from rdmalab.world.relations import exists
 from rdmalab.world.world import World

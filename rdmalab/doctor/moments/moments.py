@@ -6,7 +6,6 @@ The earliest of them at which a check says FAIL has the root; the state of the t
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import pairwise
 from typing import NamedTuple
@@ -22,6 +21,7 @@ from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.refusals import Syndrome
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.programs import Program
@@ -153,6 +153,21 @@ def _before(log: Log, row: list[Act], thing: Thing) -> list[Moment]:
     series = [b.event for a, b in pairwise(row[: own + 1]) if b.event > a.event + 1]
     found += [event for event in reversed(series[-MOST_OLDER:]) if event > first.event]
     return [Moment(event - 1, Why.BEFORE_TEARDOWN) for event in found]
+
+
+def before_stops(log: Log, event: int) -> int:
+    """The event before calls stopped threads that were not over, if nothing began since; or this.
+
+    A fix that is tried after it must help these threads, too.
+    """
+    over = {rec.place_of(r) for kind in (Kind.PROGRAM_DONE, Kind.PROGRAM_FAILED)
+            for r in log.of(kind)}  # fmt: skip
+    stops = [at for r in log.of(Kind.DESTROYED) if rec.noun_of(r) == Noun.PROGRAM
+             and (at := rec.event_of(r)) <= event and rec.place_of(r) not in over
+             and _called(log, at)]  # fmt: skip
+    begun = _begun(log) if stops else []
+    last = bisect_right(begun, event)
+    return min([at - 1 for at in stops if bisect_right(begun, at) == last], default=event)
 
 
 # --------------------------------------------------------------------------- of a subject
@@ -337,7 +352,7 @@ def _of_program(session: Session, log: Log, subject: Subject) -> list[Moment]:
     """Before it was stopped, if it was; before the teardown of what it may wait for."""
     begun, stopped = log.created(subject.thing), log.destroyed(subject.thing)
     if stopped is not None:
-        return [Moment(stopped - 1, Why.BEFORE_TEARDOWN)]
+        return [Moment(_first_stop(log, stopped) - 1, Why.BEFORE_TEARDOWN)]
     rows = [row for row in teardowns(log) if begun is None or row[0].event > begun]
     rows = [row for row in rows if not _is_served_since(session, log, subject.thing, row)]
     found: list[Moment] = []
@@ -353,6 +368,14 @@ def _of_program(session: Session, log: Log, subject: Subject) -> list[Moment]:
         with visit(log, found[0].event) as then:
             found = [*unlogged_moments(session, then, subject.thing), *found]
     return found
+
+
+def _first_stop(log: Log, event: int) -> int:
+    """The event of the first of the stops of programs that came one right after the other."""
+    stops = {rec.event_of(r) for r in log.of(Kind.DESTROYED) if rec.noun_of(r) == Noun.PROGRAM}
+    while event - 1 in stops:
+        event -= 1
+    return event
 
 
 def _is_served_since(session: Session, log: Log, thing: Thing, row: list[Act]) -> bool:

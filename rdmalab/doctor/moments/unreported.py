@@ -17,6 +17,7 @@ from rdmalab.doctor.evidence.messages import (
     pieces,
     posted_as,
     sender_of,
+    stale,
 )
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.evidence.work_of_queues import MOST, Wanted, failed_lives, qps_of, undone
@@ -105,8 +106,13 @@ def _polled_in_vain(log: Log, cq: Thing | None, event: int) -> bool:
     return bool(found) and polls[-1] > event
 
 
-def stopped_threads(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """The threads that were stopped while they hung, and were not started again."""
+def stopped_threads(
+    session: Session, log: Log, wanted: Wanted, hangs_in_loop: Callable[[Log, Thing], bool]
+) -> Iterator[Subject]:
+    """The threads that were stopped while they hung, and were not started again.
+
+    hangs_in_loop: whether one that may serve in a loop without end does not get on in it.
+    """
     stopped = [r for r in log.of(Kind.DESTROYED) if rec.noun_of(r) == Noun.PROGRAM]
     for record in stopped[-MOST_OLDER:]:
         thing = Thing(Noun.PROGRAM, *rec.place_of(record))
@@ -117,7 +123,7 @@ def stopped_threads(session: Session, log: Log, wanted: Wanted) -> Iterator[Subj
             program = session.world.find(thing, Program)
             leaves = any(line.word == "stop" for line in program.lines)
             serves = 0 in program.loops and not leaves  # its last line never comes
-            hangs = then.rests(thing) and not serves
+            hangs = (then.rests(thing) and not serves) or hangs_in_loop(then, thing)
         if hangs:
             yield Subject(Sort.PROGRAM, thing)
 
@@ -374,10 +380,13 @@ def done_unsignaled(log: Log, qp: QueuePair, since: int = -1) -> list[Subject]:
 
 
 def swallowed(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """The first send of each node that its peer acknowledged and did not carry out."""
+    """The first send of each node that its peer acknowledged and did not carry out, of both kinds:
+    the peer was not reset, or had taken a packet of the connection before for it.
+    """
     for node in session.world.nodes:
-        found = (e.subject for e in ownership.swallowed(log, node) if wanted(e.subject.thing))
-        yield from islice(found, 1)
+        late = (e.victim for e in stale(log, node) if e.victim is not None)
+        for found in ((e.subject for e in ownership.swallowed(log, node)), late):
+            yield from islice((each for each in found if wanted(each.thing)), 1)
 
 
 def unsteered(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:

@@ -1,7 +1,6 @@
 """Trials of a fix on a branch of the session that is undone."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from rdmalab.command import Noun, Thing
@@ -25,6 +24,7 @@ from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, event_of
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.programs import Program, programs_of
@@ -344,8 +344,8 @@ def _sent(session: Session, subject: Subject, event: int, log: Log) -> Iterator[
         thing = Thing(Noun.QP, *rec.place_of(record))
         wqe = rec.send_wqe_of(record)
         harmless = not (wqe.signaled or wqe.length or _takes_receive(wqe))
-        typed = not log.asked(rec.event_of(record))[1]
-        if harmless or not typed:
+        call, program = log.asked(rec.event_of(record))
+        if harmless or program or (call is not None and call.name == "wr_complete"):
             continue
         same = _same_before(log, thing, wqe, event)
         done = _executed(session, same, event, log) if same is not None else None
@@ -440,7 +440,8 @@ def _is_repeated(session: Session, subject: Subject, log: Log) -> bool:
     done = send.ending is not None and send.ending.status is WCStatus.SUCCESS
     connected = send.qp is not None and send.qp.transport.acknowledged
     message = send.wqe is not None and _takes_receive(send.wqe) and connected
-    return done and (send.polled is not None or message)
+    missed = unanswered(session, send, asked=True)  # on UC and UD success is no arrival
+    return done and (send.polled is not None or message) and not (missed and missed.misses)
 
 
 def _threads(session: Session, subject: Subject, event: int, log: Log) -> Iterator[str]:

@@ -47,7 +47,7 @@ def brief(report: Report, budget: Budget) -> list[Row]:
         note = f" ({report.remedy.cure.note})"
         kept = [row._replace(text=row.text.replace(note, "")) for row in kept]
     if more > 0:
-        shown.append(Row(RowPart.LINE, f"… and {more} more: why -v shows them"))
+        shown.append(Row(RowPart.LINE, f"… and {more} more: {_whole(report)}"))
     cut = next((n for n, row in enumerate(kept) if row.part is RowPart.FIX), len(kept))
     return [*kept[:cut], *_rest(report, budget), *kept[cut:], *shown]
 
@@ -111,9 +111,13 @@ def _rest(report: Report, budget: Budget) -> list[Row]:
             for count, what, *more in counts if count > 0]  # fmt: skip
     if not parts:
         return also
-    # At a program of the host there is no prompt to type at.
+    return [*also, Row(RowPart.REST, f"{', '.join(parts)}: {_whole(report)}")]
+
+
+def _whole(report: Report) -> str:
+    """The command that prints all of it; at a program of the host there is no prompt."""
     ask = "exec --save FILE, then rdmalab why -v FILE" if report.in_program else "why -v"
-    return [*also, Row(RowPart.REST, f"{', '.join(parts)}: {ask} {report.question}".rstrip())]
+    return f"{ask} {report.question}".rstrip()
 
 
 def _also(report: Report, budget: Budget) -> list[Row]:

@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 
+from rdmalab.doctor.answers import list_for
 from rdmalab.doctor.check import Check, Finding, Fix, Verdict
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome
 from rdmalab.doctor.evidence.subject import Subject
 from rdmalab.doctor.moments.what_if import WAITS_AGAIN
 from rdmalab.doctor.report.rows import AnswerInRows, Row, RowPart, evidence_rows, named
 from rdmalab.spec.causes import cause_rows
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.rules import ERRNO_NAMES, RULES
 from rdmalab.spec.statuses import WCStatus
 
@@ -27,7 +29,7 @@ UNKNOWN = "unknown"
 
 _HELPED = {
     Status.REFUSED: "the call succeeds", Status.FAILED: "the request succeeds",
-    Status.LOST: "the request succeeds",
+    Status.LOST: "the request succeeds", Status.COMPLETED: "the message is sent again",
 }  # fmt: skip
 
 
@@ -185,7 +187,8 @@ class Report(AnswerInRows):
     def _beside(self) -> list[Row]:
         rows = self._warnings()
         if self.ruled_out:
-            rows.append(Row(RowPart.RULED_OUT, _listed(self.ruled_out), "ruled out: "))
+            text = _listed(self.ruled_out, self.checklist)
+            rows.append(Row(RowPart.RULED_OUT, text, "ruled out: "))
         rows += [_finding_row(RowPart.UNKNOWN, cause, "not known: ") for cause in self.unknown]
         found = self.is_outside or self.outcome.kind is Status.PENDING
         if self.slug == UNKNOWN and not found:
@@ -250,8 +253,8 @@ class Report(AnswerInRows):
 
     @property
     def checklist(self) -> str:
-        """The title of the checklist for what was asked about."""
-        return "no-receive" if ".recv_wr[" in self.name else "no-completion"
+        """The command that works through the checklist for what was asked about."""
+        return f"checklist {list_for(self.name)} {self.question or self.name}".rstrip()
 
     def word(self, row: Row) -> str:
         """The word to `explain` a row: its check, a status or errno in it, else the cause."""
@@ -291,12 +294,12 @@ def _lines(lines: Iterable[str]) -> list[Row]:
     return rows
 
 
-def _listed(slugs: list[str]) -> str:
+def _listed(slugs: list[str], checklist: str) -> str:
     """The first few; the checklist has them all, each with what speaks against it."""
     more = len(slugs) - MOST_RULED_OUT
     if more <= 1:
         return ", ".join(slugs)
-    return f"{', '.join(slugs[:MOST_RULED_OUT])} and {more} more (checklist)"
+    return f"{', '.join(slugs[:MOST_RULED_OUT])} and {more} more: {checklist}"
 
 
 def _finding_row(part: RowPart, cause: Cause, lead: str = "", about: str = "") -> Row:

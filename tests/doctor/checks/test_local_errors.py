@@ -280,3 +280,42 @@ def test_rem_inv_req_of_a_refused_invalidation() -> None:
         report = why(lab, question)
         assert (report.slug, report.is_trouble) == ("rem-inv-req", True)
         assert "B.qp0 refused to invalidate the key of B.mr0" in report.text
+
+
+# --------------------------------------------------------------------------- refused registrations
+_REG = "reg_mr {0}.mr1 pd={0}.pd0 length=4096 access=REMOTE_WRITE"
+_KEYLESS = {
+    "rkey 0": (_REG.format("B"), f"{WRITE} remote_addr=0x20000000 rkey=0"),
+    "unknown rkey": (_REG.format("B"), f"{WRITE} remote_addr=0x20101000 rkey=0x77"),
+    "lkey 0": (_REG.format("A"), f"{WRITE} remote=B.mr0[0]".replace(
+        "A.mr0[0:64]", "{addr=0x10000000 length=8 lkey=0}")),
+    "lkey of a receive": (
+        _REG.format("B"), "post_recv B.qp0 wr_id=2 sg={addr=0x30000000 length=64 lkey=0x77}", SENT),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _KEYLESS)
+@pytest.mark.parametrize("tidied", [(), ("destroy_qp A.qp0", "destroy_qp B.qp0")])
+def test_a_key_that_no_registration_gave_leads_to_the_refused_one(
+    name: str, tidied: tuple[str, ...]
+) -> None:
+    lab = played("use rc_pair", *_KEYLESS[name], "run 1ms", "poll_cq A.cq0", *tidied)
+    for asked in ("", "A.qp0.wr[1]"):
+        report = why(lab, asked)
+        assert (report.slug, report.causes[0].name) == ("mr-access", "the call of event 14")
+        remedy = report.remedy
+        assert remedy is not None
+        assert remedy.cure.lines[0].endswith("access=LOCAL_WRITE|REMOTE_WRITE")
+        assert "this works: reg_mr" in remedy.cure.program if tidied else remedy.works
+
+
+@pytest.mark.parametrize("lines", [
+    (_REG.format("B"), f"{WRITE} remote_addr=0x20000000 rkey=0x77"),  # in B.mr0
+    (_REG.format("B"), _REG.format("B").replace("=REM", "=LOCAL_WRITE|REM"),
+     f"{WRITE} remote_addr=0x20000000 rkey=0"),
+    (f"{WRITE} remote_addr=0x20000000 rkey=0", _REG.format("B")),
+    (_REG.format("A"), f"{WRITE} remote_addr=0x20000000 rkey=0"),
+])  # fmt: skip
+def test_another_refused_registration_is_no_cause(lines: tuple[str, ...]) -> None:
+    lab = played("use rc_pair", *lines, "run 1ms", "poll_cq A.cq0")
+    assert why(lab, "A.qp0.wr[1]").slug == "rem-access"

@@ -44,3 +44,31 @@ def test_a_receive_is_not_what_a_datagram_for_an_empty_queue_was_meant_for() -> 
                  _SEND.format("A.ah0", "B.qp1"), "run")  # fmt: skip
     assert answer(lab, "why B.qp0.recv_wr[1]").outcome.kind is Status.PENDING
     assert "post_recv B.qp1" in answer(lab, "why").text
+
+
+_CLIENT = ("create_cq A.cq1 cqe=8",
+           *(line.replace("B.", "A.").replace("cq0", "cq1") for line in _SECOND),
+           "modify_qp A.qp1 state=RTS sq_psn=0",
+           "post_recv A.qp0 wr_id=1 sg=A.mr0[1024:1152]",
+           "post_recv A.qp1 wr_id=1 sg=A.mr0[2048:2176]",
+           _RECV, _RECV.replace("[0:256]", "[256:512]"))  # fmt: skip
+_ASK = _SEND.format("A.ah0", "B.qp0")
+_REPLY = _SEND.replace("A.", "B.").replace("wr_id=1", "wr_id=7").format("B.ah0", "{}")
+_WAIT = "program A.one lines={poll A.cq0 until A.cq0.last.opcode == RECV}"
+_TWO_CLIENTS = ("use ud_pair", *_CLIENT, _WAIT, _ASK, _ASK.replace("A.qp0", "A.qp1"), "run 9us")
+
+
+@pytest.mark.parametrize("tidied", [(), ("stop A.one", "destroy_qp A.qp0", "destroy_qp B.qp0")])
+def test_a_second_reply_to_one_client_was_meant_for_the_other_one(tidied: tuple[str, ...]) -> None:
+    replies = [_REPLY.format("A.qp1")] * 2
+    lab = played(*_TWO_CLIENTS, *replies, "run 9us", *tidied)
+    for question in ("why", "why A.one"):
+        report = answer(lab, question)
+        assert "was sent to A.qp1, which has no receive; A.qp0 has one" in report.text
+        assert "remote_qpn=A.qp0" in report.text
+        assert report.is_trouble
+
+
+def test_a_stream_to_one_client_is_not_meant_for_another_one() -> None:
+    lab = played(*_TWO_CLIENTS, *[_REPLY.format("A.qp1")] * 3, "run 9us")
+    assert "which has no receive; A.qp0 has one" not in answer(lab, "why").text

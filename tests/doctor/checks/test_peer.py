@@ -317,3 +317,39 @@ def test_between_infiniband_ports_the_lid_is_named() -> None:
     assert report.slug == "wrong-gid"
     assert "A.qp0 sends to LID 2, which is its own node, A" in report.text
     assert "B has LID 4 and LID 5" in report.text
+
+
+@pytest.mark.parametrize("asked", ["", "A.qp0.wr[5]"])
+@pytest.mark.parametrize(
+    ("closes", "slug"), [("sleep 2us", "peer-destroyed"), ("sleep 300us", "own-err")]
+)
+def test_of_a_peer_destroyed_and_an_own_err_the_first_is_the_root(
+    closes: str, slug: str, asked: str
+) -> None:
+    lab = played(
+        "use rc_pair", "fault delay B->A by=400us",
+        "program A.tx lines={sleep 5us; post_send A.qp0 wr_id=5 opcode=RDMA_WRITE sg=A.mr0[0:8] "
+        "remote=B.mr0[0] flags=SIGNALED; poll A.cq0}",
+        f"program B.close lines={{{closes}; destroy_qp B.qp0}}",
+        "program A.watch lines={sleep 200us; modify_qp A.qp0 state=ERR}", "run 1s",
+    )  # fmt: skip
+    report = why(lab, asked)
+    if slug == "peer-destroyed" or asked:
+        assert report.slug == slug
+    assert report.is_trouble is bool(slug == "peer-destroyed" or asked)
+
+
+def test_one_sided_connect_of_two_pairs_that_are_crossed() -> None:
+    second = [f"create_qp {n}.qp1 pd={n}.pd0 qp_type=RC send_cq={n}.cq0 recv_cq={n}.cq0"
+               for n in "AB"]  # fmt: skip
+    ends = (("A.qp1", "B.qp1", "ah=B"), ("B.qp0", "A.qp1", "ah=A"), ("B.qp1", "A.qp0", "ah=A"))
+    lab = lab_of(*second, *(line for end in ends for line in lines_with(*end)),
+                 "post_recv B.qp1 wr_id=4 sg=B.mr0[0:8]", _WRITE, "run", pair=_FAST)  # fmt: skip
+    assert blamed(lab, _WR) == ["one-sided-connect"]
+    assert works(lab, _WR)
+    lab.do(f"apply {_WR}")
+    peers = [lab.look(f"{name}.dest_qp_num == {peer}") for name, peer in
+             (("A.qp0", "B.qp0.qp_num"), ("A.qp1", "B.qp1.qp_num"), ("B.qp0", "A.qp0.qp_num"),
+              ("B.qp1", "A.qp1.qp_num"))]  # fmt: skip
+    assert peers == [True] * 4
+    assert lab.look("B.qp1.rq.used") == 1

@@ -386,3 +386,16 @@ def test_an_overrun_has_the_capacity_of_its_moment() -> None:
     lab = lab_of(*map(write.format, (1, 2, 3)), "run", "resize_cq A.cq0 cqe=16",
                  pair="use rc_pair cqe=2")  # fmt: skip
     assert "A.cq0 has room for 2, and was full from here" in why(lab, "A.cq0").text
+
+
+def test_wrong_cq_is_no_cause_where_a_thread_waits_on_the_channel_of_the_queue() -> None:
+    lab = played(
+        "use rc_pair channel=1", "create_cq A.cq1 cqe=16 channel=A.ch0",
+        "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq1 recv_cq=A.cq0 max_send_wr=8",
+        "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 max_send_wr=8",
+        "connect A.qp1 B.qp1",
+        "program A.ev lines={req_notify_cq A.cq0; post_send A.qp1 wr_id=2 opcode=RDMA_WRITE "
+        "sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED; get_cq_event A.ch0}", "run 1ms",
+    )  # fmt: skip
+    assert verdict(lab, "A.qp1.wr[2]", "wrong-cq") is not Verdict.FAIL
+    assert chain(lab, "A.ev")[0] == "cq-not-armed"

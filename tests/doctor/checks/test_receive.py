@@ -400,3 +400,24 @@ def test_an_empty_queue_gets_a_receive_with_the_message() -> None:
     lab = lab_of(wrong, "run", pair="use xrc_pair")
     assert "xrc-srqn" in blamed(lab, _WR)
     assert helps(lab, _WR)
+
+
+def test_a_plain_write_before_it_is_no_cause_where_a_message_found_no_receive() -> None:
+    lab = lab_of(_WAITS, _WRITE, "run 50us",
+                 _WRITE.replace("wr_id=1", "wr_id=2").replace("_WRITE", "_WRITE_WITH_IMM"),
+                 "run 300us", "poll_cq A.cq0", pair="use rc_pair rnr_retry=2 min_rnr_timer=1",
+                 )  # fmt: skip
+    for asked in ("", "B.rx", "A.qp0.wr[2]"):
+        report = why(lab, asked)
+        assert (report.slug, report.causes[0].name) == ("no-rr", "A.qp0.wr[2]"), asked
+        assert "write-no-signal" not in [each.check.slug for each in report.chain]
+
+
+def test_the_sender_of_a_datagram_learns_that_its_receive_was_too_short() -> None:
+    short = _UD_RECV.replace("0:104", "0:44")
+    lab = lab_of(short, _DATAGRAM, "run", "poll_cq A.cq0", "poll_cq B.cq0", pair="use ud_pair")
+    for asked in ("", _WR, "A.qp0"):
+        report = why(lab, asked)
+        assert (report.slug, report.causes[0].name) == ("ud-40-bytes", _RECV), asked
+        assert report.remedy is not None
+        assert report.remedy.works

@@ -8,7 +8,7 @@ from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.lab import Lab
 from rdmalab.session import history
 from rdmalab.spec.profiles import RXE, STRICT, Profile
-from tests.doctor.asking import blamed, chain, evidence, findings, played, verdict, why
+from tests.doctor.asking import blamed, chain, evidence, finding, findings, played, verdict, why
 from tests.labs import RECV, SEND, lab_of, well
 
 _WR = "A.qp0.wr[1]"
@@ -144,6 +144,9 @@ def test_seven_is_seven_elsewhere_and_six_is_six_on_soft_roce() -> None:
     assert "retry7-rxe" not in blamed(six, _WR)
     endless = lab_on({"A": RXE, "B": RXE}, *_GONE, pair="use rc_pair timeout=14 retry_cnt=7")
     assert verdict(endless, _WR, "retry7-rxe") is Verdict.FAIL
+    sent = endless.look("wire.count(from=A)")
+    assert sent > 100  # of so many only the oldest and the newest are shown
+    assert f"it was sent {sent} times" in finding(endless, _WR, "retry7-rxe").evidence[1].text
 
 
 _END = "pkey_index=0 port_num=1 qp_access_flags=REMOTE_WRITE"
@@ -403,3 +406,17 @@ def test_a_delay_shorter_than_the_ack_timer_is_no_cause() -> None:
     lab = played("use rc_pair timeout=8 retry_cnt=1", "fault delay A->B 5us",
                  "fault drop B->A", _WRITE, "run")  # fmt: skip
     assert blamed(lab, "A.qp0.wr[2]") == ["loss"]
+
+
+def test_retry_exc_of_packets_that_a_fault_held_back() -> None:
+    lab = played("use rc_pair retry_cnt=0", "fault reorder A->B every=3",
+                 "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:4096] remote=B.mr0[0] "
+                 "flags=SIGNALED", "run 1s")  # fmt: skip
+    report = why(lab)
+    texts = [each.text for each in report.causes[0].finding.evidence]
+    assert report.slug == "retry-exc"
+    assert "was held back, and came after later packets" in texts[0]
+    assert texts[1].startswith("fault 1 is set: reorder A->B")
+    assert texts[2].startswith("NAK_SEQUENCE psn=")
+    assert report.remedy is not None
+    assert report.remedy.works

@@ -26,6 +26,20 @@ _RIGHTS = (
 _NO_READS = ("use rc_pair max_dest_rd_atomic=0", "post_send A.qp0 wr_id=3 opcode=RDMA_READ "
              "sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED")  # fmt: skip
 _NO_RIGHT = ("use rc_pair qp_access_flags=REMOTE_READ", _BAD.replace("rkey=1 ", ""))
+_LIMIT = ("use srq_pair rnr_retry=2", "modify_srq B.srq0 srq_limit=1", _SEND)
+_DEREG = (
+    "use rc_pair", "post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg=A.mr0[0:4000] remote=B.mr0[0]"
+    " flags=SIGNALED", "step 3", "dereg_mr B.mr0",
+)  # fmt: skip
+_NO_PORT = ("use rc_pair", "modify_qp A.qp0 state=RESET",
+            f"modify_qp A.qp0 {_INIT.replace('num=1', 'num=9')}")  # fmt: skip
+_TWICE = (  # as rdma_cm does it: INIT without rights, then INIT with those of the program
+    "use rc_pair rnr_retry=2", "modify_qp B.qp0 state=RESET",
+    f"modify_qp B.qp0 {_INIT.replace('REMOTE_WRITE', '0')}",
+    f"modify_qp B.qp0 {_INIT}|REMOTE_READ|REMOTE_ATOMIC",
+    f"modify_qp B.qp0 {_RTR} dest_qp_num=A.qp0 rq_psn=0 ah=A",
+    f"modify_qp B.qp0 {_RTS.replace('=7 sq', '=2 sq')}", _SEND,
+)  # fmt: skip
 
 
 @each("lines, fix", [
@@ -34,6 +48,10 @@ _NO_RIGHT = ("use rc_pair qp_access_flags=REMOTE_READ", _BAD.replace("rkey=1 ", 
     (("use rc_pair", _BAD), "in place of the call of event 14: post_send A.qp0 wr_id=3 "),
     (("use rc_pair rnr_retry=2", _SEND), "before event 14: post_recv B.qp0 wr_id=7 "),
     (_RIGHTS, "in place of the call of event 14: reg_mr B.mr1 access=LOCAL_WRITE|REMOTE_READ"),
+    (_LIMIT, "before event 24: post_srq_recv B.srq0 "),
+    (_DEREG, "after wr3 is complete, not before it, call the dereg_mr of event "),
+    (_NO_PORT, "in place of the call of event 15: modify_qp A.qp0 state=INIT"),
+    (_TWICE, "before event 19: post_recv B.qp0 wr_id=7 "),
     (_PSNS, "the modify_qp of event 16 or 12, so that the attributes of both ends fit"),
 ])  # fmt: skip
 def test_the_fix_for_a_program_is_one_call(lines: tuple[str, ...], fix: str) -> None:
@@ -87,3 +105,40 @@ def test_a_poll_that_is_missing_comes_after_the_completion() -> None:
     added = finding(lab, "B.qp1.recv_wr[2]", "wrong-cq").evidence[0].event
     assert remedy is not None
     assert remedy.cure.program == f"after event {added}: poll_cq B.rcq"
+
+
+_OTHER_INDEX = (
+    "use rc_pair", "reset A.qp0", "reset B.qp0", f"modify_qp A.qp0 {_INIT}",
+    f"modify_qp A.qp0 {_RTR} dest_qp_num=B.qp0 rq_psn=0 "
+    "ah_attr={is_global=1 dgid=::ffff:10.0.0.2 hop_limit=64 port_num=1}",
+    "destroy_qp A.qp0", "destroy_qp B.qp0",
+)  # fmt: skip
+_NEW_PEER = (
+    "use rc_pair timeout=8 retry_cnt=2", "destroy_qp B.qp0",
+    "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0",
+    f"modify_qp B.qp1 {_INIT}", f"modify_qp B.qp1 {_RTR} dest_qp_num=A.qp0 rq_psn=0 ah=A",
+    f"modify_qp B.qp1 {_RTS}", _BAD.replace("rkey=1 ", ""), "run 20ms", "poll_cq A.cq0",
+    "destroy_qp A.qp0", "destroy_qp B.qp1",
+)  # fmt: skip
+
+
+@each("lines, fix", [
+    (_OTHER_INDEX, "after event 17 this works: modify_qp A.qp0 "),
+    (_NEW_PEER, "as line 2 of 3, this works: to_rts A.qp0 B.qp1 "),
+])  # fmt: skip
+def test_after_a_teardown_a_fix_changes_nothing_of_an_earlier_life(
+    lines: tuple[str, ...], fix: str
+) -> None:
+    remedy = why(played(*lines)).remedy
+    assert remedy is not None
+    assert fix in remedy.cure.program
+    assert "give the modify_qp" not in remedy.cure.program
+
+
+def test_a_gid_of_the_other_kind_is_reached_by_another_index_alone() -> None:
+    report = why(played(*_OTHER_INDEX[:-2]), "EINVAL")
+    assert report.causes[0].finding.evidence[1].text.startswith("sgid_index=0 is fe80::")
+    assert report.remedy is not None
+    assert report.remedy.works
+    assert "dgid=::ffff:10.0.0.2" in report.remedy.cure.lines[0]
+    assert "sgid_index=1" in report.remedy.cure.lines[0]

@@ -38,6 +38,29 @@ def test_read_before_write_arrived(ns: int, byte: int, *, wrong: bool) -> None:
         assert not report.is_trouble
 
 
+_RELAY = (
+    "use rc_pair path_mtu=256", "link rate=1Gbps",
+    "program B.relay lines={{wait B.mr0[{flag}] == 0x5a; post_send B.qp0 wr_id=5 opcode=RDMA_WRITE "
+    "sg=B.mr0[1400:1464] remote=A.mr0[2048] flags=SIGNALED; poll B.cq0{then}}}",
+    "program A.put lines={{fill A.mr0[0:1500] 0x5a; post_send A.qp0 wr_id=90 opcode=RDMA_WRITE "
+    "sg=A.mr0[0:1500] remote=B.mr0[0] flags=SIGNALED; poll A.cq0; wait A.mr0[2048] == 0x5a}}",
+    "run 3ms",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("then", ["", "; wait B.mr0[1400] == 0x5a"])
+def test_bytes_that_were_sent_on_before_they_came(then: str) -> None:
+    lab = played(*(line.format(flag=0, then=then) for line in _RELAY))
+    report = why(lab, "A.mr0[2048:2112]")
+    assert (report.slug, report.is_trouble) == ("read-before-complete", True)
+    assert "A.qp0.wr[90] wrote these bytes" in report.text
+    assert "filled" not in report.text
+    assert "wrong-place" not in [cause.check.slug for cause in report.warnings]
+    lab = played(*(line.format(flag=1499, then=then) for line in _RELAY))
+    assert why(lab, "A.mr0[2048:2112]").outcome.kind is Status.WELL
+    assert not why(lab).is_trouble
+
+
 _CREDITS = [f'write A.mr0[{16 * n}:{16 * n + 2}] "c{n}"' for n in range(3)]
 
 
@@ -58,6 +81,26 @@ def test_overwritten_unread() -> None:
     assert beside.remedy.cure.lines == [
         "post_send A.qp0 wr_id=11 opcode=RDMA_WRITE sg=A.mr0[16:32] remote=B.mr0[272]"
     ]
+
+
+_CREDITS_READ = (
+    "use rc_pair",
+    'program B.rx lines={loop 4; post_recv B.qp0 wr_id=1 sg=B.mr0[64:128]; end; '
+    r'write B.mr0[0:1] "\x01"; post_send B.qp0 wr_id=2 opcode=RDMA_WRITE sg=B.mr0[0:1] '
+    'remote=A.mr0[0] flags=SIGNALED|INLINE; loop 2; poll B.cq0; end; '
+    r'write B.mr0[0:1] "\x02"; post_send B.qp0 wr_id=3 opcode=RDMA_WRITE sg=B.mr0[0:1] '
+    'remote=A.mr0[0] flags=SIGNALED|INLINE; loop 3; poll B.cq0; end}',
+    "program A.tx lines={loop 4; wait A.mr0[0] > A.cq0.total; post_send A.qp0 wr_id=9 opcode=SEND "
+    "sg=A.mr0[64:128] flags=SIGNALED; poll A.cq0; end}", "run 100us",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("stops", [(), ("stop A.tx", "stop B.rx"), ("stop B.rx", "stop A.tx")])
+def test_what_a_program_read_before_it_was_stopped(stops: tuple[str, ...]) -> None:
+    lab = played(*_CREDITS_READ, *stops)
+    report = why(lab)
+    assert [(c.check.slug, c.name) for c in report.causes] == [("condition-false", "A.tx")]
+    assert why(lab, "A.mr0[0:1]").outcome.kind is Status.WELL
 
 
 @pytest.mark.parametrize("between", ["run", "same"])

@@ -171,12 +171,15 @@ _TOO_LONG = _INLINE.format(1, 100, "|INLINE")
     [
         (_INLINE.format(2, 32, ""), False),  # another message
         (_INLINE.format(1, 100, ""), True),
+        (_INLINE.format(2, 100, ""), True),
+        (f'write A.mr0[0:4] "next"; {_INLINE.format(2, 100, "")}', False),
         (_INLINE.format(1, 64, "|INLINE"), True),
         (_INLINE.format(1, 32, "").replace("SEND sg", "RDMA_WRITE remote=B.mr0[0] sg"), False),
     ],
 )
 def test_a_refused_post_is_repeated_by_the_same_request_alone(again: str, *, well: bool) -> None:
-    report = why(played("use rc_pair", _TWO, _TOO_LONG, again, "run", "poll_cq A.cq0"))
+    lines = ("use rc_pair", _TWO, _TOO_LONG, *again.split("; "), "run", "poll_cq A.cq0")
+    report = why(played(*lines))
     assert (report.outcome.kind is Status.WELL) is well
     assert ("since repeated with success" in report.looked) is well
     assert report.is_trouble is not well
@@ -246,3 +249,9 @@ def test_a_refused_acknowledgement_stays_while_events_are_unacknowledged() -> No
     lab = played(*_WRONG_QUEUE_ACKNOWLEDGED[:5], _WRONG_QUEUE_ACKNOWLEDGED[6], "run",
                  "get_cq_event B.ch0", "ack_cq_events B.cq1")  # fmt: skip
     assert why(lab).slug == "unacked-events"
+
+
+def test_the_next_message_of_a_loop_is_no_repetition_of_one_that_a_full_queue_refused() -> None:
+    lab = played("use rc_pair max_send_wr=2", *map(_WRITE.format, (1, 2, 3)), "run",
+                 "poll_cq A.cq0 num_entries=2", _WRITE.format(4), "run")  # fmt: skip
+    assert why(lab).slug == "sq-too-small"

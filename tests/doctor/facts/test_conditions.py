@@ -167,3 +167,102 @@ def test_the_nearest_write_to_a_flag_is_that_of_a_thread() -> None:
     text = why(lab, "B.two").text
     assert "nothing wrote B.mr0[601:602]; B.one wrote B.mr0[600:601]" in text
     assert "A.qp0.wr[1]" not in text
+
+
+@pytest.mark.parametrize(
+    ("condition", "says", "change"),
+    [
+        ('B.mr0[64:68] == "\\x07\\0\\0\\0"',
+         "is b'\\x00\\x00\\x00\\x07': what is awaited, with its bytes in reverse order", "compare"),
+        ("B.mr0[64] == 7", "A.qp0.wr[1] wrote B.mr0[64:68], with what is awaited at B.mr0[67]",
+         "wait for B.mr0[67] in B.rx, or let A.qp0.wr[1] write B.mr0[64:65]"),
+        ("B.mr0[64] == 1792", "B.mr0[64] is 0, one byte: it is never 1792", "compare"),
+        ('B.mr0[64:72] == "\\0\\0\\0\\x07"', "8 bytes, compared with 4", "compare"),
+        ('B.mr0[66:70] == "\\0\\0\\0\\x07"',
+         "A.qp0.wr[1] wrote B.mr0[64:68], with what is awaited at B.mr0[64]", "wait for B.mr0[64]"),
+        ('B.mr0[900:904] == "\\0\\0\\0\\x07"',
+         "nothing wrote B.mr0[900:904]; A.qp0.wr[1] wrote B.mr0[64:68]", "wait for B.mr0[64]"),
+        ('B.mr1[8:12] == "\\0\\0\\0\\x07"',
+         "nothing wrote B.mr1[8:12]; A.qp0.wr[1] wrote B.mr0[64:68]", "wait for B.mr0[64]"),
+        ("B.mr0[67] == 8", "B.mr0[67] is 7", "let a message"),
+    ],
+)  # fmt: skip
+def test_a_condition_on_bytes_says_where_and_how_the_value_is(
+    condition: str, says: str, change: str
+) -> None:
+    lab = pair("reg_mr B.mr1 pd=B.pd0 length=64 access=LOCAL_WRITE",
+               r'write A.mr0[0:4] "\0\0\0\x07"', f"program B.rx lines={{wait {condition}}}",
+               "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:4] remote=B.mr0[64] "
+               "flags=SIGNALED",
+               "post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[8:12] "
+               "remote=B.mr0[880]")  # fmt: skip
+    report = never(lab, "B.rx")
+    assert report.slug == "condition-false"
+    assert says in " ".join(report.text.split())
+    assert report.remedy is not None
+    assert report.remedy.cure.program.startswith(change)
+
+
+_MORE = "B.mr0[67] is one byte, at most 255: never"
+
+
+@pytest.mark.parametrize(
+    ("condition", "says"),
+    [
+        ("B.mr0[67] > 255", f"{_MORE} > 255"),
+        ("B.mr0[67] >= 256", f"{_MORE} >= 256"),
+        ("B.mr0[67] > 254 + A.cq0.total", f"{_MORE} > 254 + A.cq0.total, which is 256"),
+        ("B.mr0[67] > 253 + A.cq0.count", ""),  # it can be smaller again
+        ("B.mr0[67] > 256 - A.cq0.total", ""),
+        ("B.mr0[67] > 254", ""),
+        ("B.mr0[67] >= 255", ""),
+    ],
+)
+def test_a_byte_that_is_to_be_larger_than_a_byte(condition: str, says: str) -> None:
+    write = ("post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:4] remote=B.mr0[64] "
+             "flags=SIGNALED")  # fmt: skip
+    report = never(pair(f"program B.rx lines={{wait {condition}}}", write, write), "B.rx")
+    assert report.slug == "condition-false"
+    assert ("at most 255" in report.text) is bool(says)
+    assert says in " ".join(report.text.split())
+
+
+# --------------------------------------------------------------------------- answers of atomics
+@pytest.mark.parametrize(
+    ("held", "atomic", "wait", "says", "advice"),
+    [
+        ("\\x05", "ATOMIC_FETCH_AND_ADD compare_add=2", "[0] == 7",
+         "the value before it, 5, to which it added 2", "add 2 in A.t"),
+        ("\\x01", "ATOMIC_CMP_AND_SWP swap=2 compare_add=0x0100000000000000",
+         '[0:8] == "\\0\\0\\0\\0\\0\\0\\0\\x01"', "its bytes in reverse order: nothing was swapped",
+         "in the byte order of the host"),
+        ("\\x03", "ATOMIC_CMP_AND_SWP swap=2 compare_add=0", "[0] == 1",
+         "3 came back, not 0: nothing was swapped", "or do not wait for it"),
+        ("\\x03", "ATOMIC_CMP_AND_SWP swap=2 compare_add=3", "[0] == 2",
+         "3 came back, which is the value to compare with", "or do not wait for it"),
+    ],
+)  # fmt: skip
+def test_bytes_that_an_atomic_returned_are_named_with_its_operation(
+    held: str, atomic: str, wait: str, says: str, advice: str
+) -> None:
+    post = f"post_send A.qp0 opcode={atomic} sg=A.mr0[0:8] remote=B.mr0[0:8] flags=SIGNALED"
+    lines = f"{post}; poll A.cq0; wait A.mr0{wait}"
+    lab = pair(f'write B.mr0[0:1] "{held}"', f"program A.t lines={{{lines}}}")
+    report = never(lab, "A.t")
+    assert report.slug == "condition-false"
+    assert says in " ".join(report.text.split())
+    assert advice in " ".join(report.text.split())
+
+
+@pytest.mark.parametrize(
+    "lines", ["wait B.cq0.count == 1; wait B.cq0.next.imm_data == htonl(7)",
+              "poll B.cq0 until B.cq0.last.imm_data == htonl(7)"])  # fmt: skip
+def test_imm_data_of_a_send_without_immediate_data(lines: str) -> None:
+    lab = pair(_RECVS, f"program B.rx lines={{{lines}}}",
+               "post_send A.qp0 wr_id=3 opcode=SEND sg=A.mr0[0:4] imm_data=htonl(7)")  # fmt: skip
+    report = why(lab, "B.rx")
+    assert report.slug == "condition-false"
+    text = "A.qp0.wr[3] was posted as SEND, which brings no imm_data, although imm_data=0x7000000"
+    assert report.causes[0].finding.evidence[0].text == f"{text} was given"
+    assert report.remedy is not None
+    assert "post A.qp0.wr[3] as SEND_WITH_IMM" in report.remedy.cure.program

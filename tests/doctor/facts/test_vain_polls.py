@@ -5,6 +5,7 @@ from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.grammar.expressions import parse_expression
 from tests.doctor.asking import chain, verdict, why
 from tests.doctor.checks.test_polling import TWO_CQS
+from tests.each import each
 from tests.labs import lab_of
 
 _WRITE = "post_send A.qp0 wr_id={} opcode=RDMA_WRITE sg=A.mr0[0:4] remote=B.mr0[0] flags=SIGNALED"
@@ -47,3 +48,43 @@ def test_a_queue_with_work_outstanding_is_not_blamed_for_a_silent_one() -> None:
     assert verdict(lab, "A.cq0", "unsignaled") is Verdict.NA
     lab = lab_of(*_TWO, "poll_cq A.cq0")  # and no poll was in vain
     assert verdict(lab, "A.cq0", "unsignaled") is Verdict.NA
+
+
+_SLOTS = (f"wr={{wr_id={20 + n} sg=#.mr0[{512 + 64 * n}:{576 + 64 * n}]}}" for n in range(3))
+_RECEIVES = f"post_recv #.qp0 {' '.join(_SLOTS)}"
+_CREDIT = "post_send B.qp0 wr_id=7 opcode=RDMA_WRITE sg=B.mr0[0:8] remote=A.mr0[64] flags=SIGNALED"
+_THREE = ("program A.tx lines={loop 3; post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8]; "
+          "sleep 20us; end; poll A.cq0; poll A.cq0}")  # fmt: skip
+_ANSWER = "post_send B.qp0 wr_id=9 opcode=SEND sg=B.mr0[0:8]"
+
+
+@each(
+    "lines, thread",
+    [
+        (f"{_CREDIT}; loop 3; poll B.cq0; end; poll B.cq0; poll B.cq0", "B.rx"),
+        (f"{_CREDIT}; poll B.cq0 until B.cq0.total == 3; poll B.cq0; poll B.cq0", "B.rx"),
+        (f"loop 3; poll B.cq0; {_CREDIT}; end; {_ANSWER}", "A.tx"),
+    ],
+)
+def test_a_thread_that_polls_its_own_sends_as_messages_is_named(lines: str, thread: str) -> None:
+    three = _THREE if thread == "A.tx" else _THREE.replace("; poll A.cq0", "").replace("3", "2")
+    lab = lab_of("use rc_pair", _RECEIVES.replace("#", "A"), _RECEIVES.replace("#", "B"),
+                 f"program B.rx lines={{{lines}}}", three, "run 1ms")  # fmt: skip
+    for question in ("", thread):
+        report = why(lab, question)
+        assert (report.slug, report.outcome.kind) == ("already-polled", Status.NEVER)
+        assert "B.rx polled wr7, a send of its own, in line" in report.text
+
+
+@each(
+    "lines",
+    [
+        f"{_CREDIT}; poll B.cq0; loop 3; poll B.cq0; end",
+        f"{_CREDIT}; loop 9; poll B.cq0; if B.cq0.last.opcode == RECV; sleep 1us; end; end",
+    ],
+)
+def test_a_thread_that_polls_its_sends_apart_from_messages_waits_for_a_message(lines: str) -> None:
+    lab = lab_of("use rc_pair", _RECEIVES.replace("#", "B"), f"program B.rx lines={{{lines}}}",
+                 _THREE.replace("; poll A.cq0", "").replace("loop 3", "sleep 9us; loop 2"),
+                 "run 1ms")  # fmt: skip
+    assert why(lab, "B.rx").slug == "silent-peer"

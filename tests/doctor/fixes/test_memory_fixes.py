@@ -1,5 +1,7 @@
 """Cures for memory that may not be touched, and names that are free."""
 
+import pytest
+
 from rdmalab.command import Invocation, Noun
 from rdmalab.doctor.fixes import memory_fixes
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
@@ -117,3 +119,22 @@ def test_a_write_with_a_wrong_key_that_is_too_long_stays_at_its_address() -> Non
     remedy = why(lab).remedy
     assert remedy is not None
     assert remedy.cure.note.startswith("shortened to 128 bytes, which is what B.mr1 has there")
+
+
+_FAR = 0x7F0000901000
+
+
+@pytest.mark.parametrize(("addr", "why_moved"), [(0x901000, f"is the low half of {_FAR:#x}"),
+                                                 (0x77, "lies in no region of B")])  # fmt: skip
+def test_a_write_outside_of_the_region_of_its_key_stays_in_that_region(
+    addr: int, why_moved: str
+) -> None:
+    lab = pair(f"map_memory B addr={_FAR} length=4096",
+               f"reg_mr B.mr1 pd=B.pd0 length=4096 access=LOCAL_WRITE|REMOTE_WRITE addr={_FAR}",
+               "post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[0:8] rkey=B.mr1 flags=SIGNALED "
+               f"remote_addr={addr}", "run")  # fmt: skip
+    remedy = why(lab).remedy
+    assert remedy is not None
+    assert remedy.works
+    assert remedy.cure.note == f"the target changes: {addr:#x} {why_moved}"
+    assert "remote=B.mr1[0]" in remedy.cure.lines[-1]

@@ -3,7 +3,7 @@
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.subject import Subject
-from rdmalab.doctor.moments.moments import Why, is_ordered, moments, teardowns, visit
+from rdmalab.doctor.moments.moments import Why, before_stops, is_ordered, moments, teardowns, visit
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from tests.digest import digest
@@ -71,3 +71,14 @@ def test_visit_of_an_earlier_event() -> None:
         assert "A.qp0" in session.names.all()
     assert digest(session.world.trace) == before
     assert "A.qp0" not in session.names.all()
+
+
+def test_before_stops_is_before_the_first_thread_that_was_stopped_while_it_waited() -> None:
+    lab = lab_of("program A.one lines={poll A.cq0}", "program B.two lines={sleep 1us}", "run 9us")
+    waits = event(lab)
+    for line in ("stop A.one", "stop B.two", "query_qp A.qp0"):
+        lab.do(line)
+    assert before_stops(Log(lab.session), event(lab)) == waits
+    assert before_stops(Log(lab.session), waits) == waits
+    lab.do(SEND)
+    assert before_stops(Log(lab.session), event(lab)) == event(lab)

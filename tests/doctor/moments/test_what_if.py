@@ -202,3 +202,24 @@ def test_a_flushed_receive_that_waits_again_is_posted_again_and_no_more() -> Non
     assert remedy is not None
     assert not remedy.works
     assert remedy.ends == "it then waits for a message"
+
+
+_CROSSED = tuple(f"post_send {node}.qp0 wr_id=1 opcode=SEND sg={node}.mr0[0:64] flags=SIGNALED"
+                 for node in "AB")  # fmt: skip
+
+
+def test_a_receive_on_the_bytes_of_a_send_under_way_ends_the_wait_and_no_more() -> None:
+    lab = lab_of(*_CROSSED, "run 2ms")
+    found = attempt(lab.session, ["post_recv B.qp0 wr_id=5 sg=B.mr0[32:128]"], subject_of(lab))
+    assert (found.works, found.ends) == (False, "B.qp0.recv_wr[5] has bytes of B.qp0.wr[1]")
+    assert attempt(lab.session, ["post_recv B.qp0 wr_id=5 sg=B.mr0[64:128]"], subject_of(lab)).works
+    done = lab_of(*_CROSSED, "post_recv A.qp0 sg=A.mr0[64:128]", "run 2ms")
+    assert attempt(done.session, ["post_recv B.qp0 wr_id=5 sg=B.mr0[0:64]"], subject_of(done)).works
+
+
+def test_the_receive_of_a_fix_has_no_bytes_of_a_send_under_way() -> None:
+    write = 'write B.mr0[0:4] "mine"'
+    remedy = why(lab_of(write, *_CROSSED, "run 2ms"), "A.qp0.wr[1]").remedy
+    assert remedy is not None
+    assert remedy.works
+    assert remedy.cure.lines == ["post_recv B.qp0 sg=B.mr0[64:128]"]

@@ -1,17 +1,19 @@
-"""Threads that repeat a compare-and-swap without end, of a word that nothing is going to change."""
+"""Threads that repeat a READ or a compare-and-swap of bytes that nothing is going to change."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, Program, SendWqe
+from rdmalab.doctor.case import Case, CompletionQueue, Program, QueuePair, SendWqe
 from rdmalab.doctor.evidence.content import words_for
 from rdmalab.doctor.evidence.host_reads import watched
 from rdmalab.doctor.evidence.messages import Piece, meet, piece_of, pieces, target
 from rdmalab.doctor.facts.delivery import carried_out
-from rdmalab.doctor.facts.lines_to_run import writes, writing_requests
+from rdmalab.doctor.facts.lines_to_run import is_to_write, writes, writing_requests
 from rdmalab.doctor.facts.memory_waits import is_flag
+from rdmalab.doctor.facts.thread_waits import ThreadWait
 from rdmalab.spec.opcodes import ATOMIC_BYTES, Op, Service
+from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import (
     Kind,
     cqe_of,
@@ -30,14 +32,16 @@ from rdmalab.world.programs import programs_of
 from rdmalab.world.relations import find_qp, peer_node
 
 _UNACKNOWLEDGED = (Service.UC, Service.UD)
+_LOOKS = (Op.COMPARE_SWAP, Op.RDMA_READ_REQUEST)
 _TURNS = 2  # that are over, before a thread is said to repeat
 
 
-class VainSwap(NamedTuple):
-    """The compare-and-swap that a thread repeats.
+class VainRequest(NamedTuple):
+    """The READ or the compare-and-swap that a thread repeats.
 
     posted, ended: events of the newest one that is over; where, node, word: the name and place of
-    the word; found: its value.
+    the bytes at the peer; found: their value; writers: the threads that would
+    write them, but wait for what only this very thread, or none, is to bring.
     """
 
     wqe: SendWqe
@@ -48,6 +52,7 @@ class VainSwap(NamedTuple):
     found: int
     node: str
     word: Piece
+    writers: list[ThreadWait]
 
 
 class _Turn(NamedTuple):
@@ -63,11 +68,11 @@ class _Turn(NamedTuple):
     def asks(self) -> tuple[object, ...]:
         """Its queue pair, line, target and comparand: equal in each turn."""
         wr = self.wqe.wr
-        return self.qp, self.line, wr.remote_addr, wr.rkey, wr.compare_add
+        return self.qp, self.line, wr.opcode, wr.remote_addr, wr.rkey, wr.compare_add
 
 
-def vain_swap(case: Case, program: Program) -> VainSwap | None:
-    """The compare-and-swap that a thread does nothing but repeat, and that never succeeds.
+def vain_request(case: Case, program: Program) -> VainRequest | None:
+    """The READ or compare-and-swap that a thread does nothing but repeat, and that changes nothing.
 
     None if its loop ends, if anything that is planned or runs may change the word or the bytes
     that the thread looks at, or if the thread does something else in a turn.
@@ -75,24 +80,31 @@ def vain_swap(case: Case, program: Program) -> VainSwap | None:
     turns = _repeated(case, program)
     qp = find_qp(case.world, *turns[0].qp[1:]) if turns else None
     node = peer_node(case.world, qp) if qp is not None else ""
-    if not node:
+    if qp is None or not node:
         return None
     newest, hca = turns[0], case.world.nodes[node]
-    word = target(hca, newest.wqe)[0], ATOMIC_BYTES
+    swaps = newest.wqe.op is Op.COMPARE_SWAP
+    word = target(hca, newest.wqe)
     found = int.from_bytes(hca.memory.read(*word), "little")
     where = words_for(case.session, node, word)
     questions = [line.question for line in program.lines if line.question is not None]
     read = [piece for q in questions if (piece := watched(case.session, q)) is not None]
+    held = [] if _sends_more(case, newest) else _held(case, program, qp, turns[-1].posted)
+    beside = [each for each in programs_of(case.world) if each not in held]
     changes = (
-        found == newest.wqe.wr.compare_add
+        (swaps and found == newest.wqe.wr.compare_add)
         or not all(is_flag(case, question) for question in questions)
         or _was_written(case, node, word, turns[-1].posted)
-        or _may_change(case, _Bytes(node, word, found), newest)
-        or any(_may_change(case, _Bytes(program.node, piece), newest) for piece in read)
-    )
+        or _may_change(case, _Bytes(node, word, found), newest, beside, program)
+        or any(_may_change(case, _Bytes(program.node, each), newest, beside, program)
+               for each in read)
+    )  # fmt: skip
     if changes or where is None or newest.ended is None:
         return None
-    return VainSwap(newest.wqe, newest.qp, newest.posted, newest.ended, where, found, node, word)
+    writers = [ThreadWait(case, each) for each in held if is_to_write(case, each, node, word)]
+    return VainRequest(
+        newest.wqe, newest.qp, newest.posted, newest.ended, where, found, node, word, writers
+    )
 
 
 def foreseen_swap(case: Case, wqe: SendWqe) -> tuple[str, int] | None:
@@ -110,7 +122,8 @@ def foreseen_swap(case: Case, wqe: SendWqe) -> tuple[str, int] | None:
     if where is None or found is None or found == wqe.wr.compare_add:
         return None
     own = _Turn(case.subject.thing, wqe, 0, 0, None)
-    return None if _may_change(case, _Bytes(node, word, found), own) else (where, found)
+    threads = programs_of(case.world)
+    return None if _may_change(case, _Bytes(node, word, found), own, threads) else (where, found)
 
 
 def _repeated(case: Case, program: Program) -> list[_Turn]:
@@ -125,7 +138,7 @@ def _repeated(case: Case, program: Program) -> list[_Turn]:
 
 
 def _turns(case: Case, program: Program) -> Iterator[_Turn]:
-    """The newest sends of a thread, back to the second that is over, if each is such an atomic."""
+    """The newest sends of a thread, back to the second that is over, if each is such a request."""
     over = 0
     for record in reversed(case.log.of(Kind.SEND_POSTED, program.node)):
         event, wqe = event_of(record), send_wqe_of(record)
@@ -133,7 +146,7 @@ def _turns(case: Case, program: Program) -> Iterator[_Turn]:
                and object_of(r) == program.number]  # fmt: skip
         if not own:
             continue
-        if wqe.op is not Op.COMPARE_SWAP or over == _TURNS:
+        if wqe.op not in _LOOKS or over == _TURNS:
             return
         thing = Thing(Noun.QP, node_of(record), object_of(record))
         ended = case.log.newest_of(Kind.WQE_COMPLETED, thing, wqe.serial)
@@ -169,14 +182,43 @@ class _Bytes(NamedTuple):
     word: int | None = None
 
 
-def _may_change(case: Case, it: _Bytes, turn: _Turn) -> bool:
+def _sends_more(case: Case, turn: _Turn) -> bool:
+    """Whether a send other than the request of these turns is outstanding anywhere."""
+    return any(
+        wqe.wr.opcode != turn.wqe.wr.opcode or wqe.wr.remote_addr != turn.wqe.wr.remote_addr
+        for hca in case.world.nodes.values() for qp in hca.qps.items.values()
+        for wqe in qp.sq.wqes.values() if wqe.serial >= qp.comp.serial
+    )  # fmt: skip
+
+
+def _held(case: Case, program: Program, qp: QueuePair, since: int) -> list[Program]:
+    """The threads that have waited since an event for what only this thread, or none, is to bring.
+
+    qp: that of its READs, whose completions are not what these wait for.
+    """
+    asleep = [each for each in programs_of(case.world) if each is not program
+              and (each.state is ProgramState.WAITING or each.line.word == "poll")
+              and all(line_number_of(r) == each.line.number
+                      for r in case.log.about(Kind.PROGRAM_RAN, each.thing)
+                      if event_of(r) > since)]  # fmt: skip
+    waits = (ThreadWait(case, each) for each in asleep)
+    return [each.program for each in waits if all(other is program for other in each.providers)
+            and not each.completes(qp)
+            and not any(case.world.find(cq, CompletionQueue).cqes for cq in each.cqs)]  # fmt: skip
+
+
+def _may_change(
+    case: Case, it: _Bytes, turn: _Turn, threads: Iterable[Program],
+    own_thread: Program | None = None,
+) -> bool:  # fmt: skip
     """Whether a thread, a request, a receive or a datagram under way may change some bytes.
 
     A compare-and-swap with another value than the word has changes nothing, and what the turn
-    brings back is the same value each time.
+    brings back to its thread is the same value each time.
     """
-    planned = [wr for program in programs_of(case.world) for wr in writing_requests(program)
-               if writes(case, wr, it.node, it.piece)]  # fmt: skip
+    planned = [wr for program in threads for wr in writing_requests(program)
+               if writes(case, wr, it.node, it.piece)
+               if program is not own_thread or wr.get("opcode") != turn.wqe.wr.opcode]  # fmt: skip
     found = [(int(wr.get("opcode", -1)), int(wr.get("compare", 0) or wr.get("compare_add", 0)))
              for wr in planned]  # fmt: skip
     found += ((int(wqe.wr.opcode), wqe.wr.compare_add) for wqe in _aimed_at(case, it))
@@ -194,7 +236,8 @@ def _aimed_at(case: Case, it: _Bytes) -> Iterator[SendWqe]:
     for qp in (qp for each in case.world.nodes.values() for qp in each.qps.items.values()):
         if peer_node(case.world, qp) == it.node:
             under_way = (wqe for wqe in qp.sq.wqes.values() if wqe.serial >= qp.comp.serial)
-            yield from (wqe for wqe in under_way if meet([it.piece], [target(hca, wqe)]))
+            yield from (wqe for wqe in under_way if meet([it.piece], [target(hca, wqe)])
+                        and wqe.op is not Op.RDMA_READ_REQUEST)  # fmt: skip
 
 
 def _may_come(case: Case, it: _Bytes) -> bool:

@@ -1,4 +1,6 @@
-"""Threads that repeat a compare-and-swap: for ever in vain, or until another one changes it."""
+"""Threads that repeat a READ or a compare-and-swap: in vain, or until another one changes it."""
+
+import re
 
 from rdmalab.doctor.evidence.outcome import Status
 from tests.doctor.asking import answer, played, why
@@ -69,6 +71,38 @@ def test_two_threads_are_in_vain_unless_one_of_them_finds_its_value() -> None:
     assert answer(lab, "why A.lock").outcome.kind is not Status.NEVER
 
 
+_POLL_FLAG = (
+    "program A.look lines={loop; post_send A.qp0 wr_id=1 opcode=RDMA_READ sg=A.mr0[0:8] "
+    "remote=B.mr0[64] flags=SIGNALED; poll A.cq0; if A.mr0[0] == 1; stop; end; end}"
+)
+
+
+@each("question", ["why", "why A.look", "why A.cq0", "why A.qp0"])
+@each("beside", ["", 'program B.far lines={sleep 9us; write B.mr0[72:73] "\\x01"}'])
+def test_a_flag_that_is_read_without_end_and_has_no_writer_never_comes(
+    question: str, beside: str
+) -> None:
+    report = answer(played(_USE, _POLL_FLAG, *filter(None, [beside]), "run 60us"), question)
+    kind = Status.PENDING if "qp0" in question else Status.NEVER
+    assert (report.outcome.kind, report.slug, report.is_trouble) == (kind, "condition-false", True)
+    assert "A.look repeats wr1, a READ of B.mr0[64:72], until A.mr0[0] == 1" in report.text
+
+
+@each(
+    "lines",
+    [
+        ['program B.set lines={sleep 1ms; write B.mr0[64:65] "\\x01"}'],
+        ["post_recv B.qp0 wr_id=9 sg=B.mr0[0:128]"],
+        ["program A.wakes lines={sleep 1ms; fill A.mr0[0:8] 1}"],
+        [_POLL_FLAG.replace("A.look", "A.counts").replace("A.mr0[0] == 1", "A.cq0.total > 90")],
+    ],
+)
+def test_a_flag_that_may_still_come_is_read_until_it_does(lines: list[str]) -> None:
+    lab = played(_USE, _POLL_FLAG, *lines, "run 60us")
+    assert not answer(lab, "why A.look").is_trouble
+    assert not answer(lab, "why").is_trouble
+
+
 _UNDER_WAY = ("use rc_pair", r'write B.mr0[0:1] "\x07"',
               "post_send A.qp0 wr_id=4 opcode=ATOMIC_CMP_AND_SWP sg=A.mr0[0:8] remote=B.mr0[0] "
               "compare_add={} swap=1 flags=SIGNALED")  # fmt: skip
@@ -111,3 +145,53 @@ def test_a_failed_release_is_the_root_of_a_lock_that_stays_taken(
     assert "A.holder.wr[9] ended with REM_ACCESS_ERR" in report.text
     kind = Status.NEVER if question == "why A.lock" else Status.FAILED
     assert report.outcome.kind is kind
+
+
+def test_a_thread_that_was_stopped_while_it_repeated_a_compare_and_swap() -> None:
+    report = answer(played(_USE, _TAKE.replace("A.holder", "A.qp0"), "run", "poll_cq A.cq0", _LOCK,
+                           "run 60us", "stop A.lock"), "why")  # fmt: skip
+    assert (report.outcome.kind, report.slug) == (Status.NEVER, "cas-mismatch")
+    assert report.remedy is not None
+    assert "or compare" not in report.remedy.cure.program  # it would take a lock that is held
+
+
+_WRITES_LATE = r'program B.writer lines={wait B.qp0.rq.used == 0; write B.mr0[64:65] "\x01"}'
+_LOOKS_FIRST = (
+    "program A.look lines={loop; post_send A.qp0 wr_id=1 opcode=RDMA_READ sg=A.mr0[0:8] "
+    "remote=B.mr0[64] flags=SIGNALED; poll A.cq0; if A.mr0[0] == 1; "
+    "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED; stop; end; end}"
+)
+_SENDS = "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"
+
+
+@each("question", ["why", "why A.look", "why B.writer"])
+@each("waits", ["wait B.qp0.rq.used == 0", "poll B.cq0", "wait B.cq0.total >= 1"])
+def test_reader_and_the_writer_that_waits_for_it_are_a_circle(question: str, waits: str) -> None:
+    writer = _WRITES_LATE.replace("wait B.qp0.rq.used == 0", waits)
+    lab = played(
+        _USE, "post_recv B.qp0 wr_id=5 sg=B.mr0[128:192]", writer, _LOOKS_FIRST, "run 60us"
+    )
+    report = answer(lab, question)
+    assert (report.slug, report.is_trouble) == ("mutual-wait", True)
+    assert re.search(r"B.writer (waits|polls in vain) in line 1", report.text)
+    if question == "why":
+        assert report.outcome.kind is Status.NEVER
+
+
+@each("more", [_SENDS, f"program A.sends lines={{sleep 1ms; {_SENDS}}}"])
+def test_writer_that_gets_another_message_is_in_no_circle(more: str) -> None:
+    lab = played(_USE, "post_recv B.qp0 wr_id=5 sg=B.mr0[128:192]", _WRITES_LATE, more,
+                 _LOOKS_FIRST, "run 2us")  # fmt: skip
+    lab = played(_USE, "post_recv B.qp0 wr_id=5 sg=B.mr0[128:192]", _WRITES_LATE, _LOOKS_FIRST,
+                 "run 60us", more) if "sleep" in more else lab  # fmt: skip
+    assert not answer(lab, "why A.look").is_trouble
+    assert not answer(lab, "why").is_trouble
+
+
+def test_writer_that_waits_in_vain_is_evidence_of_the_reader() -> None:
+    looks = _LOOKS_FIRST.replace("post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:8] "
+                                 "flags=SIGNALED; ", "")  # fmt: skip
+    lab = played(_USE, "post_recv B.qp0 wr_id=5 sg=B.mr0[128:192]", _WRITES_LATE, looks, "run 60us")
+    report = answer(lab, "why A.look")
+    assert report.outcome.kind is Status.NEVER
+    assert "B.writer waits in line 1" in report.text
