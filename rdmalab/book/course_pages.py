@@ -70,7 +70,9 @@ def _terms(grade: Grade) -> str:
         parts.append(f"late by {lateness(grade.late_s)}{lost}")
     if grade.fixed is not None:
         parts.append("given by hand")
-    parts += [f"the {grade.log_remark.replace('log', 'log is')}"] if grade.log_remark else []
+    parts += [grade.version_remark] if grade.version else []
+    edits = f": {grade.edits}" if grade.edits else ""
+    parts += [f"the log is {grade.log}{edits}"] if grade.log_remark else []
     return f" ({'; '.join(parts)})" if parts else ""
 
 

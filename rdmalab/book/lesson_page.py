@@ -1,7 +1,7 @@
 """The page of a lesson: what it shows, its world, its steps as they are played now."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from rdmalab.book import words
 from rdmalab.book.catalogue import Catalogue, Chapter
@@ -22,6 +22,7 @@ from rdmalab.scenario.loader import Scenario, load
 from rdmalab.scenario.model import Document, link_line, port_lines
 from rdmalab.scenario.runner import Runner
 from rdmalab.scenario.source import FileError
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt
 from rdmalab.vocabulary import VOCABULARY
 
@@ -204,8 +205,8 @@ def rendered_lab(chapter: Chapter, catalogue: Catalogue, site: LabSite | None = 
 
 def public(chapter: Chapter, student: str) -> LabFile:
     """The part of a lab that students get, in the world of one; raises FileError."""
-    text = published(load_lab(chapter.path, VOCABULARY, student))
-    return loads(text, chapter.path, VOCABULARY, student=student)
+    text = published(load_lab(chapter.path, student))
+    return loads(text, chapter.path, student=student)
 
 
 def lab_body(lab: LabFile, linker: Linker) -> tuple[Markup, str]:

@@ -15,7 +15,7 @@ from rdmalab.classroom.goals import parsed
 from rdmalab.classroom.lab_file import LabFile
 from rdmalab.classroom.model import Choice, Task
 from rdmalab.classroom.playing import BrokenLab, begun, run_steps
-from rdmalab.classroom.work_log import record, tries_of, was_noted
+from rdmalab.classroom.work_log import WHOLE, LogState, tries_of, was_noted
 from rdmalab.command import NotUnderstood
 from rdmalab.grammar.quantities import whole
 from rdmalab.grammar.values import without_prefix
@@ -85,14 +85,14 @@ def _choice(lab: LabFile, task: Task, choices: Sequence[Choice], given: str) -> 
     return Judgement(text.startswith(_RIGHT), text[1:])
 
 
-def out_of_tries(task: Task, log: Sequence[str], lines: int, given: str) -> str:
+def out_of_tries(task: Task, log: Sequence[str], state: LogState, given: str) -> str:
     """The reason an answer does not count in a task with a limit of tries; empty if it does.
 
-    The log of the submission holds the tries: where it is edited or missing, none of them counts.
+    The log of the submission holds the tries. state: of the log; where it is edited or missing,
+    none of them counts.
     An answer that was only noted, since the grader alone judges it, is no try.
     """
-    state = record(log, lines).state
-    if state != "intact":
+    if state not in WHOLE:
         return f"the log that holds the tries is {state}"
     tries = tries_of(log, task.id)
     if was_noted(log, task.id):
@@ -108,6 +108,13 @@ def out_of_tries(task: Task, log: Sequence[str], lines: int, given: str) -> str:
 def right_choice(task: Task) -> int:
     """The number of the right choice, from 1; 0: the file for students does not say."""
     return next((n for n, each in enumerate(task.choice or (), 1) if each.right), 0)
+
+
+def number_of_choice(task: Task, answer: str) -> int | None:
+    """The index of the choice that an answer names by letter or number; None if it names none."""
+    names = [{LETTERS[index], str(index + 1)} for index in range(len(task.choice or ()))]
+    word = answer.strip().casefold()
+    return next((index for index, each in enumerate(names) if word in each), None)
 
 
 def right_answers(lab: LabFile, index: int) -> list[str]:

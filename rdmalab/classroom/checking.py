@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from rdmalab.classroom.answers import right_answers
@@ -20,8 +19,8 @@ from rdmalab.grammar.hints import suggest
 from rdmalab.grammar.line import parse
 from rdmalab.lab import Lab
 from rdmalab.scenario import yaml_tree
-from rdmalab.scenario.planner import Vocabulary
 from rdmalab.scenario.source import FileError
+from rdmalab.spec.row import dataclass
 
 Named = TypeVar("Named", bound=Solution)
 
@@ -53,25 +52,24 @@ def students(count: int) -> list[str]:
 
 
 def trials(
-    text: str, path: str, vocabulary: Vocabulary, ids: Sequence[str], salt: str = "", *,
-    only: str = "",
-) -> Iterator[Trial]:  # fmt: skip
+    text: str, path: str, ids: Sequence[str], salt: str = "", *, only: str = ""
+) -> Iterator[Trial]:
     """Grade every solution for each student, also with other names for the objects it creates.
 
     only: the name of one solution; empty: all of them.
     Raises FileError if the lab cannot be loaded for one of them.
     """
     for student in ids:
-        lab = loads(text, path, vocabulary, student=student, salt=salt)
+        lab = loads(text, path, student=student, salt=salt)
         solutions = lab.document.solutions
         if solutions is None:
             continue
         right = _Right(lab)
         for solution in _chosen([*solutions.accept, *solutions.reject], only):
-            yield _tried(right, text, vocabulary, student, solution)
+            yield _tried(right, text, student, solution)
             if (other := renamed(solution.lines)) != solution.lines:
                 again = solution.model_copy(update={"lines": other})
-                yield _tried(right, text, vocabulary, student, again, renamed=True)
+                yield _tried(right, text, student, again, renamed=True)
 
 
 class _Right:
@@ -97,13 +95,12 @@ def _chosen(solutions: Sequence[Named], only: str) -> list[Named]:
 
 
 def _tried(
-    right: _Right, text: str, vocabulary: Vocabulary, student: str, solution: Solution, *,
-    renamed: bool = False,
-) -> Trial:  # fmt: skip
+    right: _Right, text: str, student: str, solution: Solution, *, renamed: bool = False
+) -> Trial:
     lab = right.lab
 
     def reopen(world: Mapping[str, str]) -> LabFile:
-        return loads(text, lab.source.path, vocabulary, params=lab.params, world=world)
+        return loads(text, lab.source.path, params=lab.params, world=world)
 
     found = grade(lab, JudgedWork(solution.lines, right.answers(solution)), reopen)
     judge = _rejected if isinstance(solution, Rejected) else _accepted
@@ -216,7 +213,7 @@ def idle_locks(lab: LabFile) -> list[str]:
     ]  # fmt: skip
 
 
-def unusable_handout(lab: LabFile, vocabulary: Vocabulary) -> str:
+def unusable_handout(lab: LabFile) -> str:
     """The reason the file for students is no lab; empty if it is one.
 
     A name that only a hidden task varies has no value in it: a task that is shown must vary it,
@@ -225,7 +222,7 @@ def unusable_handout(lab: LabFile, vocabulary: Vocabulary) -> str:
     for live in (False, True):
         try:
             text = published(lab, live=live)
-            loads(text, lab.source.path, vocabulary, params=lab.params)
+            loads(text, lab.source.path, params=lab.params)
         except FileError as wrong:
             return f"the file for students is no lab: {wrong.message}"
     return ""

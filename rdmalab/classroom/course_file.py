@@ -1,7 +1,6 @@
 """Load a course file: its labs and its roster, and all mistakes with their places."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -20,8 +19,8 @@ from rdmalab.scenario import field_types, yaml_tree
 from rdmalab.scenario.files import lesson_files, of_instructor, read
 from rdmalab.scenario.model import Section
 from rdmalab.scenario.parameters import shaped
-from rdmalab.scenario.planner import Vocabulary
 from rdmalab.scenario.source import FileError, Source, together
+from rdmalab.spec.row import dataclass
 
 KIND = "course"
 MOST_LABS = 100
@@ -131,17 +130,16 @@ class CourseFile:
         return self.folder / self.document.remarks
 
 
-def load(path: str, vocabulary: Vocabulary) -> CourseFile:
+def load(path: str) -> CourseFile:
     """The course in a file; raises FileError with all mistakes, those of its labs included."""
-    return _Loader(Source(path, read(path)), vocabulary).loaded()
+    return _Loader(Source(path, read(path))).loaded()
 
 
 class _Loader:
     """Loads one file. wrong: the mistakes so far. warnings: see CourseFile."""
 
-    def __init__(self, source: Source, vocabulary: Vocabulary) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
-        self.vocabulary = vocabulary
         self.root = yaml_tree.compose(source)
         self.folder = Path(source.path).parent
         self.wrong: list[FileError] = []
@@ -222,7 +220,7 @@ class _Loader:
             return
         try:
             text = read(path)
-            lab = lab_file.loads(text, path, self.vocabulary, student="1", salt=salt)
+            lab = lab_file.loads(text, path, student="1", salt=salt)
         except FileError as wrong:
             self.wrong += wrong.all
         else:

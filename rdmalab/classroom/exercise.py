@@ -18,7 +18,6 @@ from rdmalab.classroom.lab_session import LabSession
 from rdmalab.lab import Lab
 from rdmalab.scenario.files import found, read
 from rdmalab.session.lines import Reply
-from rdmalab.vocabulary import VOCABULARY
 
 
 class RuleBroken(Exception):  # noqa: N818  (it says what was done)
@@ -37,7 +36,7 @@ class Exercise(Lab):
     def __init__(self, file: str, student: str = "", work: str = "") -> None:
         path = found(file)
         given = read(work) if work else ""
-        self.work = LabSession.begun(read(path), path, VOCABULARY, student, given, work)
+        self.work = LabSession.begun(read(path), path, student, given, work)
         nodes = {name: node.profile for name, node in self.work.session.world.nodes.items()}
         super().__init__(nodes, seed=self.work.session.seed)
         self.session.dispose()
@@ -78,12 +77,12 @@ class Exercise(Lab):
     def submit(self, file: str = "") -> str:
         """The submission as one word; also written to a file, if one is named.
 
-        A file that exists and is no submission of this student is not replaced: raises
+        A file that exists and is no submission of this student in this lab is not replaced: raises
         disk.FileExistsAsOther.
         """
         self.work.grade(replayed=True)
         work = self.work.submission()
         if file:
-            _, is_own = submission.replaceable(work.student)
+            _, is_own = submission.replaceable(work)
             disk.write(str(Path(file)), submission.written(work).encode(), is_own)
         return submission.word_of(work)

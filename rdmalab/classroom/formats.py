@@ -158,8 +158,13 @@ def _terms(grade: Grade) -> list[str]:
     """Lateness, a log that is not whole, and the works that do not count, as sentences."""
     late = f"late by {lateness(grade.late_s)}" if grade.late_s else ""
     lost = f", {grade.penalty:g} points less" if late and grade.penalty else ""
-    log = f"the log of the work is {grade.log}" if grade.log_remark else ""
-    return [*filter(None, (f"{late}{lost}", log)), *(f"not counted: {o}" for o in grade.others)]
+    edits = f": {grade.edits}" if grade.edits else ""
+    log = f"the log of the work is {grade.log}{edits}" if grade.log_remark else ""
+    version = f"the work is {grade.version_remark}" if grade.version else ""
+    return [
+        *filter(None, (f"{late}{lost}", version, log)),
+        *(f"not counted: {o}" for o in grade.others),
+    ]
 
 
 def why(result: Result) -> str:

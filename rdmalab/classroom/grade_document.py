@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from rdmalab.classroom.work_log import WorkRecord
 from rdmalab.scenario.field_types import FORMAT
@@ -11,10 +11,8 @@ from rdmalab.version import VERSION
 from rdmalab.views import fmt
 
 
-class Cause(BaseModel):
+class Cause(BaseModel, use_attribute_docstrings=True):
     """The reason a task failed. id: slug of the cause that `why` names, empty if none fits."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     id: str = ""
     rationale: str = ""
@@ -25,10 +23,8 @@ class Cause(BaseModel):
     """Whether it is that of a refused call, after which others may have succeeded."""
 
 
-class Result(BaseModel):
+class Result(BaseModel, use_attribute_docstrings=True):
     """Outcome of one task."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     id: str
     ask: str = ""
@@ -75,10 +71,8 @@ class FoulReport(BaseModel):
     why: str
 
 
-class Grade(BaseModel):
+class Grade(BaseModel, use_attribute_docstrings=True):
     """The grade of one submission."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     rdmalab: int = FORMAT
     engine: str = VERSION
@@ -100,6 +94,8 @@ class Grade(BaseModel):
     score: int | float = 0
     of: int = 0
     """The points of all tasks."""
+    version: str = ""
+    """The other version of the lab for which the work was handed in; empty: it is this one."""
     handed_in: str = ""
     """Its time, in UTC: that of the file."""
     late_s: int = 0
@@ -128,13 +124,23 @@ class Grade(BaseModel):
 
     @property
     def log(self) -> str:
-        """`intact`, `edited` or `missing`; empty if the submission cannot be read."""
+        """`intact`, `unchecked`, `edited` or `missing`; empty if the submission cannot be read."""
         return self.record.state if self.record is not None else ""
 
     @property
     def log_remark(self) -> str:
-        """`log edited`, `log missing`; empty if it is intact or the submission cannot be read."""
+        """`log edited`, `log missing`; empty if it is whole or the submission cannot be read."""
         return f"log {self.log}" if self.log in ("edited", "missing") else ""
+
+    @property
+    def version_remark(self) -> str:
+        """The remark that the work is for another version of the lab; empty if it is not."""
+        return f"for another version of the lab: {self.version}" if self.version else ""
+
+    @property
+    def edits(self) -> str:
+        """Differences between the log and the work, as one text; empty if there are none."""
+        return "; ".join(self.record.edits) if self.record is not None else ""
 
     @property
     def mark(self) -> float:

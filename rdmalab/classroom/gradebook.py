@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from rdmalab.classroom.attempts import counted
 from rdmalab.classroom.course_file import Assignment, CourseFile
@@ -17,10 +17,8 @@ from rdmalab.scenario.field_types import FORMAT
 MISSING = "missing"
 
 
-class LabColumn(BaseModel):
+class LabColumn(BaseModel, use_attribute_docstrings=True):
     """A lab of the course."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     id: str
     title: str
@@ -33,10 +31,8 @@ class LabColumn(BaseModel):
     """Whether it is in the total: a work was handed in, or points were given by hand."""
 
 
-class StudentRow(BaseModel):
+class StudentRow(BaseModel, use_attribute_docstrings=True):
     """A student. grades: by the id of the lab; `missing` where nothing was handed in."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     id: str
     name: str
@@ -48,10 +44,8 @@ class StudentRow(BaseModel):
     grades: dict[str, Grade]
 
 
-class Gradebook(BaseModel):
+class Gradebook(BaseModel, use_attribute_docstrings=True):
     """The gradebook, as `rdmalab course grade` writes it to gradebook.json."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     rdmalab: int = FORMAT
     title: str
@@ -162,11 +156,11 @@ def as_csv(book: Gradebook) -> str:
 
 
 def note(grade: Grade) -> str:
-    """The remark beside a score: `late`, `cut`, `missing`, `by hand`, `log edited`, a remark."""
+    """The remark beside a score: `late`, `cut`, `missing`, `by hand`, `log edited` …"""
     by_hand = grade.fixed is not None or any(result.fixed for result in grade.results)
     parts = [
         *([grade.verdict] if grade.verdict != "graded" else []),
         *(["late"] if grade.late_s else []), *(["by hand"] if by_hand else []),
-        *filter(None, (grade.log_remark, grade.remark)),
+        *filter(None, (grade.version_remark, grade.log_remark, grade.remark)),
     ]  # fmt: skip
     return ", ".join(parts)

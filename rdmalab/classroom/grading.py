@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from itertools import combinations
@@ -15,21 +14,24 @@ from rdmalab.classroom.judging import JudgedWork, grade
 from rdmalab.classroom.lab_file import LabFile, loads
 from rdmalab.classroom.owner import Owner
 from rdmalab.classroom.playing import GradeVerdict
-from rdmalab.classroom.public import other_lab
-from rdmalab.classroom.work_log import record
+from rdmalab.classroom.public import other_lab, other_version
+from rdmalab.classroom.work_log import differences
 from rdmalab.jobs import result_file
 from rdmalab.jobs.limits import Ending, Limits, Outcome, Pool
 from rdmalab.jobs.result_file import NotResults
 from rdmalab.scenario.source import FileError
+from rdmalab.spec.row import dataclass
 from rdmalab.version import VERSION
-from rdmalab.vocabulary import VOCABULARY
 
 _LABS = 64  # worlds of labs that a worker keeps: one for each student and each value of `vary`
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One submission to be graded. name: of its file. at_s: when it was handed in."""
+    """One submission to be graded. name: of its file. at_s: when it was handed in.
+
+    any_version: a work for another version of the lab is judged by this one.
+    """
 
     lab: str
     lab_path: str
@@ -39,6 +41,7 @@ class Item:
     salt: str = ""
     public: bool = False
     at_s: float = 0.0
+    any_version: bool = False
 
     @property
     def key(self) -> str:
@@ -53,7 +56,10 @@ class Item:
 def _lab(
     text: str, path: str, student: str, salt: str, world: tuple[tuple[str, str], ...]
 ) -> LabFile:
-    return loads(text, path, VOCABULARY, student=student, salt=salt, world=dict(world))
+    return loads(text, path, student=student, salt=salt, world=dict(world))
+
+
+_CURE = "--any-version judges it by the lab as it is now"
 
 
 def grade_in_worker(item: Item, _limits: Limits) -> str:
@@ -74,18 +80,20 @@ def grade_submission(item: Item) -> Grade:
         lab = _lab(item.lab, item.lab_path, student, item.salt, ())
     except FileError as wrong:
         return _ungraded(item, GradeVerdict.NOT_GRADED, str(wrong))
-    if reason := other_lab(lab, given):
+    if reason := other_lab(lab, given, "" if item.any_version else _CURE):
         return _ungraded(item, GradeVerdict.UNREADABLE, reason)
 
     def reopen(world: Mapping[str, str]) -> LabFile:
         values = tuple(sorted(world.items()))
         return _lab(item.lab, item.lab_path, student, item.salt, values)
 
-    work_done = JudgedWork(given.lines, given.answers, given.hints, given.log)
+    edits = differences(given)
+    work_done = JudgedWork(given.lines, given.answers, given.hints, given.log, edits)
     found = grade(lab, work_done, reopen, public=item.public)
     found.student = item.owner.id or student
-    found.record = record(given.log, len(given.lines))
+    found.record = work_done.record
     found.moves += found.record.moved
+    found.version = other_version(lab, given)
     return filed(item, found)
 
 
@@ -102,13 +110,23 @@ def filed(item: Item, found: Grade) -> Grade:
 
 
 # --------------------------------------------------------------------------- many
+def is_known(item: Item, before: Mapping[str, Grade]) -> bool:
+    """Whether an item has a grade among those of before that it keeps.
+
+    A work that could not be read is tried again where any version of the lab is right now.
+    """
+    found = before.get(item.key)
+    is_unread = found is not None and found.verdict == GradeVerdict.UNREADABLE.value
+    return found is not None and not (item.any_version and is_unread)
+
+
 def grades(
     items: Sequence[Item], pool: Pool, before: Mapping[str, Grade]
 ) -> Iterator[tuple[Item, Grade]]:
     """The grade of each item, in the order in which they end; those graded before come first."""
     new: dict[str, list[Item]] = {}
     for item in items:
-        if item.key in before:
+        if is_known(item, before):
             yield item, filed(item, before[item.key].model_copy())
         else:
             new.setdefault(item.key, []).append(item)
@@ -151,11 +169,12 @@ _GRADE = "grade"
 
 
 def items_of(
-    works: Iterable[HandedIn], lab: str, lab_path: str, salt: str = "", *, public: bool = False
-) -> list[Item]:
+    works: Iterable[HandedIn], lab: str, lab_path: str, salt: str = "", *, public: bool = False,
+    any_version: bool = False,
+) -> list[Item]:  # fmt: skip
     """The items of a pool for what was handed in. lab: its text."""
     return [
-        Item(lab, lab_path, work.text, work.name, work.owner, salt, public, work.at_s)
+        Item(lab, lab_path, work.text, work.name, work.owner, salt, public, work.at_s, any_version)
         for work in works
     ]
 
@@ -188,3 +207,22 @@ def alike(
         if share >= least:
             found.append((share, one, other))
     return sorted(found, reverse=True)
+
+
+_FEW, _BRIEF_S = 3, 1.0  # entries and seconds of a log that two students can have by chance
+
+
+def same_logs(grades: Iterable[Grade]) -> list[list[Grade]]:
+    """The grades of different students whose works have the same log, in groups.
+
+    A log of an older version names no student: a short one may be the same by chance, and is left
+    out.
+    """
+    of: dict[tuple[str, int, float], list[Grade]] = {}
+    for each in grades:
+        found = each.record
+        if found is None or not found.entries:
+            continue
+        if found.student or (found.entries >= _FEW and found.seconds >= _BRIEF_S):
+            of.setdefault((found.mark, found.entries, found.seconds), []).append(each)
+    return [same for same in of.values() if len({each.who for each in same}) > 1]

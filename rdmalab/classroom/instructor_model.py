@@ -69,7 +69,7 @@ class Solution(Section, BaseModel):
     lines: SolutionLines = []
     """Lines as they are typed at the prompt; `{do: LINE, repeat: 8}` stands for eight."""
     answers: Answers = {}
-    """Task → answer."""
+    """Task → answer; that of a choice is its letter, in the order of the file."""
     answered: list[field_types.Word] = []
     """Tasks that get the right answer, where each student has another one."""
 
@@ -134,6 +134,8 @@ class Submission(Section, BaseModel):
     """Hints that were taken: `fix.1`."""
     log: list[field_types.Sentence] = []
     """Other actions, for the instructor: nothing is judged by them."""
+    check: field_types.Sentence | None = None
+    """Check digits of student, log, lines and answers; a work of an older version has none."""
 
 
 class WrongAnswer(Section):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from rdmalab.classroom.answers import NOTED, Judgement, in_words, listed, out_of_tries, verdict
 from rdmalab.classroom.feedback import feedback
@@ -20,9 +20,10 @@ from rdmalab.classroom.playing import (
     settled,
 )
 from rdmalab.classroom.submission import added
-from rdmalab.classroom.work_log import hints_of, record
+from rdmalab.classroom.work_log import WHOLE, WorkRecord, hints_of, record
 from rdmalab.doctor.moments.future import undone_trial
 from rdmalab.scenario.source import FileError
+from rdmalab.spec.row import dataclass
 
 Reopen = Callable[[Mapping[str, str]], LabFile]
 """Loads the lab for the same student in another world of `vary`."""
@@ -85,19 +86,28 @@ class KeptWorlds:
 
 @dataclass(slots=True)
 class JudgedWork:
-    """Lines, answers and hints that are judged. log: None for a solution of a lab."""
+    """Lines, answers and hints that are judged. log: None for a solution of a lab.
+
+    edits: differences between the log and the work.
+    """
 
     lines: Sequence[str]
     answers: Mapping[str, str] = field(default_factory=dict)
     hints: Sequence[str] = ()
     log: Sequence[str] | None = None
+    edits: Sequence[str] = ()
+
+    @property
+    def record(self) -> WorkRecord:
+        """The facts in its log."""
+        return record(self.log or (), len(self.lines), self.edits)
 
     def taken(self, tasks: Sequence[Task]) -> list[str]:
         """The hints that were taken, each once; those that only the log shows are among them.
 
         Where the log is edited or missing, all hints of these tasks count as taken.
         """
-        if self.log is not None and record(self.log, len(self.lines)).state != "intact":
+        if self.log is not None and self.record.state not in WHOLE:
             return [f"{task.id}.{n}" for task in tasks for n in range(1, len(task.hints) + 1)]
         return list(dict.fromkeys([*self.hints, *hints_of(self.log or ())]))
 
@@ -164,7 +174,7 @@ class _Judge:
 
     def _paid(self) -> int:
         """Points for the uses of `why` and `apply`: by the log, and the lines show `apply`, too."""
-        rules, log = self.lab.document.rules, record(self.work.log or ())
+        rules, log = self.lab.document.rules, self.work.record
         applied = max(log.applied, self.played.applied)
         return max(0, rules.doctor) * log.asked_why + max(0, rules.apply or 0) * applied
 
@@ -203,7 +213,7 @@ class _Judge:
         result.passed = judgement.right
         late = ""
         if given and task.tries and self.work.log is not None:
-            late = out_of_tries(task, self.work.log, len(self.work.lines), given)
+            late = out_of_tries(task, self.work.log, self.work.record.state, given)
         if late:
             result.passed = False
         if not result.passed:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from itertools import product
 from types import MappingProxyType
@@ -20,8 +20,10 @@ from rdmalab.scenario.include import Includes
 from rdmalab.scenario.loader import Scenario
 from rdmalab.scenario.parameters import PARAMS, FilledText, fill, shaped, substitute
 from rdmalab.scenario.planned_step import PlannedStep, Spot
-from rdmalab.scenario.planner import Planner, Vocabulary
+from rdmalab.scenario.planner import Planner
 from rdmalab.scenario.source import FileError, Source, together
+from rdmalab.spec.row import dataclass
+from rdmalab.vocabulary import VOCABULARY
 
 NAMED = "%"  # begins %{NAME}: a value of `vary` or of `bind`
 SALT = "salt"
@@ -71,13 +73,13 @@ def is_lab(text: str) -> bool:
     return f"kind: {KIND}" in text.replace("'", "").replace('"', "")
 
 
-def load(path: str, vocabulary: Vocabulary, student: str, salt: str = "") -> LabFile:
+def load(path: str, student: str, salt: str = "") -> LabFile:
     """The lab in a file, with the parameters of a student; raises FileError."""
-    return loads(read(path), path, vocabulary, student=student, salt=salt)
+    return loads(read(path), path, student=student, salt=salt)
 
 
-def loads(  # noqa: PLR0913
-    text: str, path: str, vocabulary: Vocabulary, *, student: str = "", salt: str = "",
+def loads(
+    text: str, path: str, *, student: str = "", salt: str = "",
     params: Mapping[str, str] | None = None, world: Mapping[str, str] = NO_WORLD,
 ) -> LabFile:  # fmt: skip
     """The lab in a text. path: for messages. params: in place of those drawn for the student.
@@ -86,19 +88,11 @@ def loads(  # noqa: PLR0913
     Raises FileError with all errors.
     """
     source = Source(path, text)
-    return built(
-        source,
-        _composed(source),
-        vocabulary,
-        student=student,
-        salt=salt,
-        params=params,
-        world=world,
-    )
+    return built(source, _composed(source), student=student, salt=salt, params=params, world=world)
 
 
-def built(  # noqa: PLR0913
-    source: Source, root: Node, vocabulary: Vocabulary, *, student: str = "", salt: str = "",
+def built(
+    source: Source, root: Node, *, student: str = "", salt: str = "",
     params: Mapping[str, str] | None = None, world: Mapping[str, str] = NO_WORLD,
 ) -> LabFile:  # fmt: skip
     """The lab of a tree, as `loads` makes it of a text."""
@@ -106,7 +100,7 @@ def built(  # noqa: PLR0913
     if params is None:
         params = drawn(_given(root, "id"), salt, student, _parameters(source, root))
     root = substitute(source, root, params)
-    chosen = {**_first_world(root), **world}
+    chosen = {**{name: values[0] for name, values in _varied(root).items()}, **world}
     root = substitute(source, root, chosen, sign=NAMED, skip="tasks")
     with shaped(source, root, document=LabDocument):
         document = LabDocument.model_validate(yaml_tree.plain(root))
@@ -120,7 +114,7 @@ def built(  # noqa: PLR0913
     document = document.model_copy(update={"tasks": tasks})
     if SEED in chosen:
         document = document.model_copy(update={"seed": int(chosen[SEED])})
-    lab = _planned(source, root, document, vocabulary, params, chosen)
+    lab = _planned(source, root, document, params, chosen)
     return replace(lab, orders=orders, student=student, salt=salt)
 
 
@@ -137,10 +131,10 @@ def _composed(source: Source) -> Node:
 
 
 def _planned(
-    source: Source, root: Node, document: LabDocument, vocabulary: Vocabulary,
-    params: Mapping[str, str], world: Mapping[str, str],
+    source: Source, root: Node, document: LabDocument, params: Mapping[str, str],
+    world: Mapping[str, str],
 ) -> LabFile:  # fmt: skip
-    planner = Planner(source, root, vocabulary, Includes(None, params))  # a lab is one file
+    planner = Planner(source, root, VOCABULARY, Includes(None, params))  # a lab is one file
     setup = planner.steps(document)
     steps = []
     for index, task in enumerate(document.tasks):
@@ -241,10 +235,6 @@ def values_of(given: object) -> list[str]:
         return _VALUES.validate_python(given)
     except ValueError:
         return []
-
-
-def _first_world(root: Node) -> dict[str, str]:
-    return {name: values[0] for name, values in _varied(root).items()}
 
 
 def worlds(task: Task) -> list[dict[str, str]]:

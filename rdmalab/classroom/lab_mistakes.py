@@ -3,28 +3,32 @@
 As in `scenario/mistakes.py`: rounds, each without what was wrong before; then the setup is played.
 """
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import field
 from difflib import get_close_matches
 
 from pydantic import BaseModel
 from yaml.nodes import MappingNode, Node, SequenceNode
 
 from rdmalab.classroom import lab_file
+from rdmalab.classroom.answers import number_of_choice
 from rdmalab.classroom.lab_file import LabFile, questions
 from rdmalab.classroom.model import LabDocument, Task
+from rdmalab.classroom.rules import EXPERIMENT
 from rdmalab.command import NewKind, NotUnderstood, Noun, Span
 from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.lab import open_session
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.mistakes import all_mistakes
 from rdmalab.scenario.planned_step import Placing
-from rdmalab.scenario.planner import Vocabulary
+from rdmalab.scenario.reading import LETTERS
 from rdmalab.scenario.rehearsal import rehearsed
 from rdmalab.scenario.repair import Path, Repair, mentioned, scalar
-from rdmalab.scenario.runner import OpenSession, Runner
+from rdmalab.scenario.runner import Runner
 from rdmalab.scenario.shape_errors import unknown_key
 from rdmalab.scenario.source import FileError, Source
 from rdmalab.spec.causes import cause_rows
+from rdmalab.spec.row import dataclass
 from rdmalab.views.query_fields import PARTS
 from rdmalab.vocabulary import VOCABULARY
 
@@ -79,40 +83,35 @@ class _LabRepair(Repair):
         return unit, scalar(_HARMLESS[str(key)], node) if key in _HARMLESS else None
 
 
-class LabChecker:
-    """Checks lab files against a vocabulary. open_session: makes the world of the setup."""
+def mistakes(text: str, path: str) -> list[FileError]:
+    """The errors of a lab in the order of the file, at most MOST_MISTAKES; [] if none."""
+    source = Source(path, text)
 
-    def __init__(self, vocabulary: Vocabulary, open_session: OpenSession) -> None:
-        self.vocabulary = vocabulary
-        self.open_session = open_session
+    def build(root: Node) -> LabFile:
+        return lab_file.built(source, root, student="1")
 
-    def mistakes(self, text: str, path: str) -> list[FileError]:
-        """The errors of a text in the order of the file, at most MOST_MISTAKES; [] if none."""
-        source = Source(path, text)
+    return all_mistakes(source, _LabRepair, _misspelled, build, _play)
 
-        def build(root: Node) -> LabFile:
-            return lab_file.built(source, root, self.vocabulary, student="1")
 
-        return all_mistakes(source, _LabRepair, _misspelled, build, self._play)
+def _play(lab: LabFile, repair: _LabRepair, found: list[FileError]) -> None:
+    existed: set[str] = set()
+    lost = list(repair.lost)
+    found += rehearsed(lab.scenario, lab.root, open_session, lost, existed=existed)
+    found += _unknown(lab, repair.lost, existed)
+    found += [] if found else _refused(lab)
 
-    def _play(self, lab: LabFile, repair: _LabRepair, found: list[FileError]) -> None:
-        existed: set[str] = set()
-        lost = list(repair.lost)
-        found += rehearsed(lab.scenario, lab.root, self.open_session, lost, existed=existed)
-        found += _unknown(lab, repair.lost, existed)
-        found += [] if found else self._refused(lab)
 
-    def _refused(self, lab: LabFile) -> list[FileError]:
-        """The step of the setup that does not end as it must: no student can begin."""
-        runner = Runner(lab.scenario, self.open_session)
-        runner.run()
-        runner.session.dispose()
-        failed = [each for each in runner.results if each.failure is not None]
-        return [
-            lab.source.error(f"the setup fails here: {', '.join(each.failure.actual)}", "",
-                             each.step.place)
-            for each in failed if each.failure is not None
-        ]  # fmt: skip
+def _refused(lab: LabFile) -> list[FileError]:
+    """The step of the setup that does not end as it must: no student can begin."""
+    runner = Runner(lab.scenario, open_session)
+    runner.run()
+    runner.session.dispose()
+    failed = [each for each in runner.results if each.failure is not None]
+    return [
+        lab.source.error(f"the setup fails here: {', '.join(each.failure.actual)}", "",
+                         each.step.place)
+        for each in failed if each.failure is not None
+    ]  # fmt: skip
 
 
 def _misspelled(source: Source, root: Node) -> Iterator[FileError]:
@@ -161,6 +160,7 @@ def _unknown(lab: LabFile, lost: list[str], existed: set[str]) -> Iterator[FileE
     lost: lines of the setup that were left out; what they name may exist in the lab that is meant.
     existed: objects that the setup has made.
     """
+    yield from _in_rules(lab)
     yield from _in_solutions(lab)
     for index, task in enumerate(lab.document.tasks):
         texts = [each.text for each in task.choice or ()]
@@ -172,18 +172,36 @@ def _unknown(lab: LabFile, lost: list[str], existed: set[str]) -> Iterator[FileE
     yield from _in_questions(lab, lost, existed)
 
 
+def _in_rules(lab: LabFile) -> Iterator[FileError]:
+    """The words of `forbid` and `allow` that are no command: no line would be refused for them."""
+    rules = lab.document.rules
+    for key, words in (("forbid", rules.forbid), ("allow", rules.allow)):
+        first = EXPERIMENT if key == "allow" else ()
+        for number, word in enumerate(words):
+            if word not in VOCABULARY:
+                place = yaml_tree.place_of(yaml_tree.find(lab.root, ("rules", key, number)))
+                hint = suggest(word, [*first, *VOCABULARY])
+                yield lab.source.error(f"rules: {key}: no command is called {word}", hint, place)
+
+
+def _in_answers(lab: LabFile, answers: Mapping[str, str], *path: str | int) -> Iterator[FileError]:
+    tasks = {task.id: task for task in lab.document.tasks}
+    for name, text in answers.items():
+        if (task := tasks.get(name)) is None:
+            message, hint = f"no task has the id {name}", suggest(name, list(tasks))
+            yield _at_key(lab, message, hint, *path, name)
+        elif task.choice is not None and number_of_choice(task, text) is None:
+            legal = f"legal: {', '.join(LETTERS[: len(task.choice)])}"
+            yield _at_key(lab, f"{name} has no choice {quoted(text)}", legal, *path, name)
+
+
 def _in_solutions(lab: LabFile) -> Iterator[FileError]:
     solutions = lab.document.solutions
     if solutions is None:
         return
-    ids = [task.id for task in lab.document.tasks]
     for name, of in (("accept", solutions.accept), ("reject", solutions.reject)):
         for number, each in enumerate(of):
-            for answered in each.answers:
-                if answered not in ids:
-                    message, hint = f"no task has the id {answered}", suggest(answered, ids)
-                    path = ("solutions", name, number, "answers", answered)
-                    yield _at_key(lab, message, hint, *path)
+            yield from _in_answers(lab, each.answers, "solutions", name, number, "answers")
     for number, each in enumerate(solutions.reject):
         if each.cause is not None:
             yield from _slug(lab, each.cause, "solutions", "reject", number, "cause")

@@ -22,20 +22,22 @@ from rdmalab.classroom.work_log import (
     ANSWER,
     APPLIED,
     ASKED,
+    EDITED,
     HINT,
     LINE,
     MOVED,
     SUBMITTED,
     WorkLog,
+    differences,
+    sealed,
     tries_of,
 )
-from rdmalab.command import Unit
+from rdmalab.command import Unit, UserError
 from rdmalab.grammar.format import render
 from rdmalab.grammar.hints import quoted
 from rdmalab.grammar.quantities import spelled
 from rdmalab.grammar.syntax import command_texts
 from rdmalab.scenario.field_types import FORMAT, is_word
-from rdmalab.scenario.planner import Vocabulary
 from rdmalab.scenario.reading import LETTERS
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
@@ -51,7 +53,7 @@ def letters(task: Task) -> str:
     return LETTERS[: len(task.choice or ())]
 
 
-class WrongTask(Exception):  # noqa: N818  (it says what is wrong with the name of a task)
+class WrongTask(UserError):  # noqa: N818  (it says what is wrong with the name of a task)
     """Raised for a task that does not exist, or that asks for no answer."""
 
 
@@ -74,7 +76,7 @@ def chosen(task: Task, text: str) -> str:
     return found[0]
 
 
-class WrongWork(Exception):  # noqa: N818  (it says what is wrong with a submission)
+class WrongWork(UserError):  # noqa: N818  (it says what is wrong with a submission)
     """Raised for a submission of another lab, or of another version of it."""
 
 
@@ -95,12 +97,11 @@ class LabSession:
 
     autosave: Callable[[], str] | None = None
 
-    def __init__(self, text: str, path: str, vocabulary: Vocabulary, student: str) -> None:
+    def __init__(self, text: str, path: str, student: str) -> None:
         """Raises FileError for a wrong file, and BrokenLab if its setup fails."""
         self.text = text
         self.student = student or ANYONE
-        self.vocabulary = vocabulary
-        self.lab = loads(text, path, vocabulary, student=self.student)
+        self.lab = loads(text, path, student=self.student)
         self.played: Played = begun(self.lab)
         self._worlds = KeptWorlds(self.lab, self._reopened, self.played)
         self.work = WorkLines(self.session)
@@ -109,7 +110,7 @@ class LabSession:
         self._failed: set[str] = set()  # commands of the line that is carried out
         self.answers: dict[str, str] = {}
         self.hints: list[str] = []
-        self.log = WorkLog()
+        self.log = WorkLog(student=self.student)
         self.skipped: list[str] = []
         self.met: dict[str, bool] = {}
         """`task: goal` → whether it is met now, for the goals that `turned` looks at."""
@@ -121,9 +122,8 @@ class LabSession:
 
     @classmethod
     def begun(
-        cls, text: str, path: str, vocabulary: Vocabulary, student: str, work: str = "",
-        work_path: str = "",
-    ) -> "LabSession":  # fmt: skip
+        cls, text: str, path: str, student: str, work: str = "", work_path: str = ""
+    ) -> "LabSession":
         """A lab as it begins, or as a submission left it. work: its text, empty: none.
 
         student: if empty: that of the submission, or `anonymous`.
@@ -132,7 +132,7 @@ class LabSession:
         if student and not is_word(student):
             raise WrongWork(f"student {quoted(student)}: an id has letters, digits, - _ and . only")
         given = submission.loads(work, work_path) if work else None
-        lab = cls(text, path, vocabulary, student or (given.student if given else ""))
+        lab = cls(text, path, student or (given.student if given else ""))
         if given is not None:
             if wrong := other_lab(lab.lab, given):
                 raise WrongWork(wrong)
@@ -231,9 +231,11 @@ class LabSession:
         self.played.cut = ""
         self.typed = list(work.lines)
         self.answers, self.hints = dict(work.answers), list(work.hints)
-        self.log = WorkLog(work.log if is_own else ())
+        self.log = WorkLog(work.log if is_own else (), student=self.student)
         if not is_own:
             self._take_over()
+        for edit in differences(work) if is_own else ():
+            self.log.add(f"{EDITED} {edit}")  # new check digits must not hide it
         self.turned(self.session)
         self.grade()
 
@@ -446,7 +448,7 @@ class LabSession:
 
     def _reopened(self, world: Mapping[str, str]) -> LabFile:
         path, params = self.lab.source.path, self.lab.params
-        return loads(self.text, path, self.vocabulary, params=params, world=world)
+        return loads(self.text, path, params=params, world=world)
 
     def grade(self, *, replayed: bool = False) -> Grade:
         """The grade of the work now, without hidden tasks, in the world as it stands.
@@ -482,13 +484,14 @@ class LabSession:
 
     def so_far(self) -> Submission:
         """The work up to now."""
-        return Submission(
+        work = Submission(
             rdmalab=FORMAT, kind="submission", lab=f"{self.lab.document.id} {digest(self.lab)}",
             student=self.student, salt=self.lab.salt or None, lines=self.lines,
             answers=self.answers, hints=self.hints, log=self.log.entries,
         )  # fmt: skip
+        return sealed(work)
 
     @property
     def kept(self) -> Submission:
         """The work with the lines of all branches, to be continued another day."""
-        return self.so_far().model_copy(update={"lines": self.work.all})
+        return sealed(self.so_far().model_copy(update={"lines": self.work.all}))

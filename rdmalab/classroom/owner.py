@@ -12,9 +12,11 @@ file or a folder may name the same student: name, email address, number in a dow
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from io import StringIO
 from pathlib import PurePath
+
+from rdmalab.spec.row import dataclass
 
 _IDS = (
     "idnumber", "sisuserid", "sid", "studentid", "id", "student", "username", "sisloginid", "login",
@@ -110,14 +112,10 @@ def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
 
 def _columns(row: Sequence[str]) -> dict[str, int]:
     """Header → number of its column; empty if the row is no header."""
-    heads = [_head(cell) for cell in row]
+    heads = [_APART.sub("", cell.casefold()) for cell in row]
     if not _HEADS.intersection(heads):
         return {}
     return {head: heads.index(head) for head in heads if head in _HEADS}
-
-
-def _head(cell: str) -> str:
-    return _APART.sub("", cell.casefold())
 
 
 def _person(row: Sequence[str], columns: Mapping[str, int]) -> Person | None:
@@ -228,19 +226,25 @@ def given(student: str) -> Owner:
     return Owner(student, student, frozenset([folded(student), ANYONE]))
 
 
-def own_file(student: str) -> str:
-    """The name of a file that shows whose work is in it: `s1.yaml`."""
-    return f"{student}.yaml"
+def own_files(student: str, lab: str) -> list[str]:
+    """Names of files that show whose work is in them: `s1.yaml`, `s1_sq-full.yaml`.
+
+    Of an id with _ only the first: `grade` would not find it in the other.
+    """
+    names = (f"{student}.yaml", f"{student}_{lab}.yaml")
+    return [name for name in names if not owner_of(name, None).refusal(student)]
 
 
-def file_advice(file: str, student: str) -> str:
+def file_advice(file: str, student: str, own: str) -> str:
     """The advice on a name that `grade` accepts without a roster; empty: it accepts this one.
 
-    file: its name. student: that of the work, who has an id.
+    file: its name. student: that of the work, who has an id. own: the name that is proposed; empty:
+    it is taken here.
     """
     if not owner_of(PurePath(file).name, None).refusal(student):
         return ""
-    return f"name it {own_file(student)}, unless your course names the files"
+    name = own or f"{student}.yaml in another folder"
+    return f"name it {name}, unless your course names the files"
 
 
 def owner_of(path: str, roster: Roster | None) -> Owner:

@@ -1,7 +1,7 @@
 """Drawings of what went wrong: the packets of a work, played again in a limited process."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from rdmalab.classroom.playing import BrokenLab, play
 from rdmalab.export.ladder_svg import ladder
 from rdmalab.jobs.limits import Limits, Pool
 from rdmalab.scenario.source import FileError
-from rdmalab.vocabulary import VOCABULARY
+from rdmalab.spec.row import dataclass
 
 _SETTLE = "run 100us"
 _MOST_RECORDS = 300
@@ -59,7 +59,7 @@ def drawn(picture: Picture, _limits: Limits) -> Drawing:
     try:
         work = submission.loads(item.text, item.name)
         lab = loads(
-            item.lab, item.lab_path, VOCABULARY, student=item.owner.drawn_for(work.student),
+            item.lab, item.lab_path, student=item.owner.drawn_for(work.student),
             salt=item.salt, world=dict(picture.world),
         )  # fmt: skip
         session = play(_soon_over(lab), work.lines).session

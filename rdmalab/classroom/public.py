@@ -14,7 +14,6 @@ from rdmalab.classroom.lab_file import SALT, LabFile, loads
 from rdmalab.classroom.model import GRADER, Task
 from rdmalab.command import WrongFile
 from rdmalab.scenario import yaml_tree
-from rdmalab.vocabulary import VOCABULARY
 
 _SHOWN = ("id", "title", "points", "ask", "hidden", "announce", "needs", "hints")
 """Of a hidden task: its answer, goals and feedback are absent."""
@@ -64,7 +63,7 @@ def is_published(octets: bytes) -> bool:
     """
     try:
         text = octets.decode()
-        lab = loads(text, "", VOCABULARY, student="1")
+        lab = loads(text, "", student="1")
         return published(lab, live=lab.document.seal is not None) == text
     except (UnicodeDecodeError, WrongFile):
         return False
@@ -174,7 +173,7 @@ def _drawn(lab: LabFile, names: list[str]) -> Iterator[LabFile]:
     draws = product(*(lab.document.params[name].values for name in names))
     for values, _ in zip(draws, range(MOST_DRAWS + 1), strict=False):
         params = {**lab.params, **dict(zip(names, values, strict=True))}
-        yield loads(lab.source.text, lab.source.path, VOCABULARY, params=params)
+        yield loads(lab.source.text, lab.source.path, params=params)
 
 
 def _seal(lab: LabFile) -> str:
@@ -219,13 +218,26 @@ def digest(lab: LabFile) -> str:
     return sha256(dumped(plain).encode()).hexdigest()[:_DIGITS]
 
 
-def other_lab(lab: LabFile, work: Submission) -> str:
-    """The reason a submission is not one of this lab, with its parameters; empty if it is."""
-    name, _, version = work.lab.partition(" ")
+OPEN_IT = "load the file of the lab with which the work was begun"
+"""Advice at the prompt about a work for another version of a lab."""
+
+
+def other_version(lab: LabFile, work: Submission) -> str:
+    """The version of the lab for which a work was handed in; empty: it is that of this file."""
+    version = work.lab.partition(" ")[2]
+    return version if version != digest(lab) else ""
+
+
+def other_lab(lab: LabFile, work: Submission, cure: str = OPEN_IT) -> str:
+    """The reason a submission is not one of this lab, with its parameters; empty if it is.
+
+    cure: what to do with a work for another version; empty: any version is right.
+    """
+    name = work.lab.partition(" ")[0]
     if name != lab.document.id:
         return f"this is a submission of the lab {name}, not of {lab.document.id}"
-    if version and version != digest(lab):
-        return f"this is for another version of the lab: {version}, now {digest(lab)}"
+    if cure and (version := other_version(lab, work)):
+        return f"this is for another version of the lab: {version}, now {digest(lab)}; {cure}"
     if (work.salt or "") != lab.salt:
         drawn, here = (f"the salt {each}" if each else "no salt" for each in (work.salt, lab.salt))
         cure = f"--salt {work.salt}" if work.salt else "grade it without a salt"

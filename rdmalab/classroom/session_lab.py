@@ -7,7 +7,7 @@ the lab is written, so that `rdmalab lab check` passes; the author then changes 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from pathlib import PurePath
 
@@ -27,6 +27,7 @@ from rdmalab.scenario.saving import Unsavable, saved
 from rdmalab.scenario.source import FileError, SourcePlace
 from rdmalab.session.session import Session
 from rdmalab.spec.records import Kind, cqe_of, kind_of, node_of, object_of
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.work import WCOpcode
 from rdmalab.views.completions import WcRow, wc_row
 from rdmalab.views.ladder import packet_row
@@ -127,7 +128,7 @@ def _played(scenario: Scenario) -> _Session:
         if step.step.at is not None:
             wait_ns += step.step.at - before_ns
             before_ns = step.step.at
-        is_first = _is_start(step) if marked else _is_act(step)
+        is_first = (step.step.checkpoint == _START) if marked else _is_act(step)
         if lines is found.setup and is_first:
             found.begun, lines = _facts(runner.session), found.lines
         undone = lines is found.setup and step.step.errno  # a setup refuses to go on after it
@@ -155,10 +156,6 @@ def _verb(line: str) -> str:
 
 def _is_act(step: PlannedStep) -> bool:
     return bool(step.step.run) or step.line.startswith(_ACTS)
-
-
-def _is_start(step: PlannedStep) -> bool:
-    return step.step.checkpoint == _START
 
 
 def _facts(session: Session) -> dict[str, str]:
@@ -322,7 +319,7 @@ def _solutions(
     }
     wrong = {
         trial.solution for trial in checking.trials(
-            dumped({**plain, "solutions": made}), "session", VOCABULARY, ["1"]
+            dumped({**plain, "solutions": made}), "session", ["1"]
         ) if trial.wrong
     }  # fmt: skip
     kept = {

@@ -6,14 +6,17 @@ branch was left is handed in up to that moment.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from itertools import groupby, islice, takewhile
+from pathlib import Path
 from typing import NamedTuple
 
 import yaml
 
+from rdmalab import disk
 from rdmalab.classroom.instructor_model import Submission
-from rdmalab.classroom.owner import ANYONE
+from rdmalab.classroom.owner import ANYONE, own_files
 from rdmalab.classroom.rules import Rulebook
 from rdmalab.command import Invocation, NotUnderstood, TimeMove, Unit
 from rdmalab.grammar.format import render
@@ -246,19 +249,40 @@ def is_one(octets: bytes) -> bool:
     return b"kind: submission" in octets
 
 
-def replaceable(student: str) -> tuple[str, Callable[[bytes], bool]]:
-    """The kind of file that a work of this student may replace, and what recognises it.
+def replaceable(work: Submission) -> tuple[str, Callable[[bytes], bool]]:
+    """The kind of file that this work may replace, and what recognises it.
 
-    That is another work of the same student, or one without a student, which may be taken over.
+    That is a work of the same student in the same lab, or one without a student, which may be
+    taken over.
     """
+    lab = _lab_of(work)
 
     def is_own(octets: bytes) -> bool:
         try:
-            return loads(octets.decode(), "").student in (student, ANYONE)
+            there = loads(octets.decode(), "")
         except (UnicodeDecodeError, FileError):
             return False
+        return there.student in (work.student, ANYONE) and _lab_of(there) == lab
 
-    return f"submission of {student}", is_own
+    return f"submission of {work.student} in {lab}", is_own
+
+
+def _lab_of(work: Submission) -> str:
+    return work.lab.partition(" ")[0]
+
+
+def free_file(work: Submission, beside: str = "") -> str:
+    """The name of a file for a work that no other work has: that of its student, or with its lab.
+
+    beside: a file in whose folder it will be. Empty: all are taken.
+    """
+    _, is_own = replaceable(work)
+    for name in own_files(work.student, _lab_of(work)):
+        with suppress(OSError, ValueError):
+            path = Path(beside).with_name(name) if beside else Path(name)
+            if not path.exists() or is_own(disk.beginning(path, disk.MOST)):
+                return name
+    return ""
 
 
 def loads(text: str, path: str) -> Submission:

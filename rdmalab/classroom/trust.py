@@ -3,9 +3,8 @@
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
-from rdmalab.classroom.answers import right_answers
+from rdmalab.classroom.answers import number_of_choice, right_answers
 from rdmalab.classroom.goals import parsed
 from rdmalab.classroom.instructor_model import Solution
 from rdmalab.classroom.judging import JudgedWork, grade
@@ -15,7 +14,7 @@ from rdmalab.classroom.model import GRADER, LabDocument
 from rdmalab.classroom.playing import begun
 from rdmalab.classroom.public import published
 from rdmalab.command import NotUnderstood, Noun
-from rdmalab.scenario.planner import Vocabulary
+from rdmalab.spec.row import dataclass
 
 COPIED, APPLIED, WRITTEN, HANDOUT, TRIED = "copied", "applied", "written", "handout", "tried"
 WAYS = {
@@ -79,19 +78,17 @@ class Figure:
         return f"{WAYS[self.way]} gets {self.share:.0%}"
 
 
-def figures(
-    text: str, path: str, vocabulary: Vocabulary, ids: Sequence[str], guess: float | None = None
-) -> list[Figure]:
+def figures(text: str, path: str, ids: Sequence[str], guess: float | None = None) -> list[Figure]:
     """The share that each way gets. ids: students; all but the first copy the work of the first.
 
     guess: the share of an honest guess, the bar where the lab sets none.
     Empty if the lab has no points or no solutions. Raises FileError and BrokenLab.
     """
-    labs = [loads(text, path, vocabulary, student=student) for student in ids]
+    labs = [loads(text, path, student=student) for student in ids]
     document = labs[0].document
     if document.solutions is None or not document.points:
         return []
-    tried = Ways(text, path, vocabulary, labs)
+    tried = Ways(text, path, labs)
     shares = {
         COPIED: tried.copied(), APPLIED: tried.alone(applied(labs[0])),
         WRITTEN: max(map(tried.alone, written(labs[0]))),
@@ -129,16 +126,14 @@ def _mend(way: str, document: LabDocument) -> str:
 class Ways:
     """Submissions that are graded as shares of all points. labs: the lab of each student."""
 
-    def __init__(
-        self, text: str, path: str, vocabulary: Vocabulary, labs: Sequence[LabFile]
-    ) -> None:
-        self.text, self.path, self.vocabulary, self.labs = text, path, vocabulary, labs
+    def __init__(self, text: str, path: str, labs: Sequence[LabFile]) -> None:
+        self.text, self.path, self.labs = text, path, labs
 
     def share(self, lab: LabFile, work: JudgedWork) -> float:
         """The share of all points that the work is worth for the student of a lab."""
 
         def reopen(world: Mapping[str, str]) -> LabFile:
-            return loads(self.text, self.path, self.vocabulary, params=lab.params, world=world)
+            return loads(self.text, self.path, params=lab.params, world=world)
 
         return grade(lab, work, reopen).score / lab.document.points
 
@@ -158,7 +153,7 @@ class Ways:
         luck = sum(t.points / len(t.choice or ()) for t in donor.document.tasks if t.shuffle)
         answers = everything_right(donor)
         for solution in solutions.accept if others else ():
-            given = {**answers, **solution.answers}
+            given = {**answers, **as_shown(donor, solution)}
             unshuffled = {name: text for name, text in given.items() if name not in donor.orders}
             shares = [self.share(lab, JudgedWork(solution.lines, unshuffled)) for lab in others]
             best = max(best, sum(shares) / len(shares))
@@ -172,7 +167,7 @@ class Ways:
         return sum(self._confirmed(file, lab) for lab in self.labs) / len(self.labs)
 
     def _confirmed(self, file: str, lab: LabFile) -> float:
-        work = LabSession(file, self.path, self.vocabulary, lab.student)
+        work = LabSession(file, self.path, lab.student)
         for task in work.lab.document.tasks:
             for number in range(1, len(task.choice or ()) + 1):
                 try:
@@ -187,12 +182,12 @@ class Ways:
         return self.share(lab, JudgedWork((), work.answers, (), work.submission().log))
 
 
-def guessed(text: str, path: str, vocabulary: Vocabulary, ids: Sequence[str]) -> float:
+def guessed(text: str, path: str, ids: Sequence[str]) -> float:
     """The share that an honest guess gets: each choice at random, and the commonest right value.
 
     ids: students whose right values are compared.
     """
-    labs = [loads(text, path, vocabulary, student=student) for student in ids]
+    labs = [loads(text, path, student=student) for student in ids]
     points = 0.0
     for index, task in enumerate(labs[0].document.tasks):
         if task.choice is not None:
@@ -211,15 +206,16 @@ def everything_right(lab: LabFile) -> dict[str, str]:
 
 
 def as_shown(lab: LabFile, solution: Solution) -> dict[str, str]:
-    """The answers of a solution: of a choice that is shuffled by the number that is shown.
+    """The answers of a solution: of a choice by the number that is shown.
 
-    A solution numbers the choices in the order of the file.
+    A solution names the choices in the order of the file, by letter or number.
     """
     answers = dict(solution.answers)
     for task in lab.document.tasks:
-        given = answers.get(task.id, "")
-        if task.shuffle and given.isdecimal() and int(given) - 1 in lab.orders[task.id]:
-            answers[task.id] = str(lab.orders[task.id].index(int(given) - 1) + 1)
+        number = number_of_choice(task, answers.get(task.id, ""))
+        if number is not None:
+            order = lab.orders.get(task.id)
+            answers[task.id] = str((order.index(number) if order else number) + 1)
     return answers
 
 

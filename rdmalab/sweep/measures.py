@@ -6,9 +6,9 @@ the end of the setup to the end of the last step.
 
 import enum
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from rdmalab.command import NotUnderstood, Noun, Thing
 from rdmalab.grammar.expressions import parse_expression
@@ -19,6 +19,7 @@ from rdmalab.scenario.runner import Runner
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Local
 from rdmalab.views.query_fields import FACTS
@@ -89,12 +90,8 @@ def quantile(ordered: Sequence[float], percent: int) -> float:
 Value = int | float | str | bool | None
 """The value of a measure: a number, yes or no, or a word such as RTS. None: it has none."""
 
-BUILT_IN = ("goodput(A->B)", "iops", "time", "latency.p50", "latency.p99")
 _NAMED = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*(.+)", re.ASCII | re.DOTALL)
 _QUANTILE = re.compile(r"p(\d{1,2}|100)\((.+)\)", re.ASCII | re.DOTALL)
-_GOODPUT = re.compile(r"goodput\(\s*([A-Z])\s*->\s*([A-Z])\s*\)", re.ASCII)
-_IOPS = re.compile(r"iops(?:\(([A-Z])\))?", re.ASCII)
-_LATENCY = re.compile(r"latency(?:\(([A-Z])\))?\.(p\d{1,2}|p100|min|max|mean)", re.ASCII)
 _NS = 10**9
 _WHOLE_FROM = 1_000  # a rate above has no decimals
 _OPENING, _CLOSING = "([{", ")]}"
@@ -170,27 +167,25 @@ def _parts(text: str) -> Iterator[str]:
 
 def _given(text: str, part: str) -> str:
     if not part.strip():
-        built_in = ", ".join(BUILT_IN)
-        raise NotUnderstood(
-            f"--measure {text}: a measure is missing", hint=f"NAME=EXPR, {built_in}"
-        )
+        hint = f"NAME=EXPR, {', '.join(_names())}"
+        raise NotUnderstood(f"--measure {text}: a measure is missing", hint=hint)
     return part.strip()
+
+
+def _names() -> list[str]:
+    return [each.shown for each in _BUILT_IN]
 
 
 def is_built_in(text: str) -> bool:
     """Whether it is a measure of this module, no expression."""
-    return text == "time" or any(p.fullmatch(text) for p in (_GOODPUT, _IOPS, _LATENCY))
+    return any(each.match(text) for each in _BUILT_IN)
 
 
 def unit_of(text: str) -> str:
     """The unit of a built-in measure, or of a quantile of one; empty for an expression."""
     inner = _QUANTILE.fullmatch(text)
     text = inner[2] if inner else text
-    if text == "time" or _LATENCY.fullmatch(text):
-        return "ns"
-    if _GOODPUT.fullmatch(text):
-        return "bit/s"
-    return "requests/s" if _IOPS.fullmatch(text) else ""
+    return next((each.unit for each in _BUILT_IN if each.match(text)), "")
 
 
 def check(text: str) -> None:
@@ -203,10 +198,10 @@ def check(text: str) -> None:
     try:
         node = parse_expression(text).node
         if isinstance(node, Path) and len(node.steps) == 1 and text not in FACTS:
-            hint = suggest(text, [*BUILT_IN, *FACTS])
+            hint = suggest(text, [*_names(), *FACTS])
             raise NotUnderstood(f"no measure is called {quoted(text)}", hint=hint)
     except NotUnderstood as wrong:
-        built_in = f"built-in measures: {', '.join(BUILT_IN)}"
+        built_in = f"built-in measures: {', '.join(_names())}"
         raise NotUnderstood(
             f"--measure {text}: {wrong.message}", hint=wrong.hint or built_in
         ) from None
@@ -251,30 +246,27 @@ class Counted:
         self.first_record = rest[0].first_record if rest else 0
         self._requests: list[MeasuredRequest] | None = None
 
-    @property
-    def time_ns(self) -> int:
-        """Virtual time since the setup."""
-        return self.runner.session.world.now_ns - self.start_ns
-
     def value(self, text: str) -> Value:
         """The value of a built-in measure: ns, requests a second, bit/s."""
-        if text == "time":
-            return self.time_ns
-        if match := _IOPS.fullmatch(text):
-            return self._per_second(len(self._of(match[1])))
-        if match := _LATENCY.fullmatch(text):
-            return self._latency(match[1], match[2])
-        match = _GOODPUT.fullmatch(text)
-        assert match is not None
-        return self._per_second(8 * self._octets(match[1], match[2]))
+        tried = ((each.match(text), each.value) for each in _BUILT_IN)
+        return next(value(self, *match.groups()) for match, value in tried if match)
+
+    def time(self) -> int:
+        """Virtual time since the setup, in ns."""
+        return self.runner.session.world.now_ns - self.start_ns
+
+    def iops(self, node: str | None) -> float:
+        """Requests a second; node: only of this one."""
+        return self._per_second(len(self._of(node)))
 
     def _per_second(self, count: int) -> float:
-        if self.time_ns <= 0:
+        if self.time() <= 0:
             raise NotUnderstood("no virtual time has passed since the setup")
-        rate = count * _NS / self.time_ns
+        rate = count * _NS / self.time()
         return round(rate, 3) if rate < _WHOLE_FROM else round(rate)
 
-    def _latency(self, node: str | None, which: str) -> float:
+    def latency(self, node: str | None, which: str) -> float:
+        """A quantile, the least, the most or the mean of all latencies in ns."""
         found = sorted(r.latency_ns for r in self._of(node) if r.latency_ns is not None)
         if not found:
             raise NotUnderstood("no request that was posted after the setup has completed")
@@ -283,7 +275,8 @@ class Counted:
         percent = {"min": 0, "max": 100}.get(which)
         return quantile(found, int(which[1:]) if percent is None else percent)
 
-    def _octets(self, source: str, target: str) -> int:
+    def goodput(self, source: str, target: str) -> float:
+        """Bits of payload a second from a node to another."""
         nodes = self.runner.session.world.nodes
         missing = next((node for node in (source, target) if node not in nodes), None)
         if missing is not None:
@@ -293,9 +286,9 @@ class Counted:
             place: peer(session, *place) for place in {(r.node, r.number) for r in self._moved()}
         }
         ends = {Local.GATHER: (source, target), Local.SCATTER: (target, source)}
-        return sum(
+        return self._per_second(8 * sum(
             r.octets for r in self._moved() if (r.node, peers[r.node, r.number]) == ends[r.local]
-        )
+        ))  # fmt: skip
 
     def _moved(self) -> list[MeasuredRequest]:
         """The requests that have payload."""
@@ -308,3 +301,29 @@ class Counted:
         if self._requests is None:
             self._requests = list(requests(self.runner.session, self.first_record))
         return self._requests
+
+
+class _BuiltIn(NamedTuple):
+    """shown: how errors name it. value: of what was counted and the groups of the pattern."""
+
+    shown: str
+    pattern: str
+    unit: str
+    value: Callable[..., Value]
+
+    def match(self, text: str) -> re.Match[str] | None:
+        """The text, if it is this measure."""
+        return re.fullmatch(self.pattern, text, re.ASCII)
+
+
+_BUILT_IN = (
+    _BuiltIn("goodput(A->B)", r"goodput\(\s*([A-Z])\s*->\s*([A-Z])\s*\)", "bit/s", Counted.goodput),
+    _BuiltIn("iops", r"iops(?:\(([A-Z])\))?", "requests/s", Counted.iops),
+    _BuiltIn("time", "time", "ns", Counted.time),
+    _BuiltIn(
+        "latency.p50",
+        r"latency(?:\(([A-Z])\))?\.(p\d{1,2}|p100|min|max|mean)",
+        "ns",
+        Counted.latency,
+    ),
+)

@@ -240,7 +240,7 @@ function showKeys(isOn) {
 
 const KEYS = [
   ["Esc", ESCAPE], ["Tab", "\t"], ["^C", "\x03", "stop"], ["F1", `${ESCAPE}OP`, "help"], ["F4", `${ESCAPE}OS`, "why"],
-  ["F6", `${ESCAPE}[17~`, "pane"], ["F7", `${ESCAPE}[18~`, "back"], ["F8", `${ESCAPE}[19~`, "step"], ["F9", `${ESCAPE}[20~`, "run"],
+  ["F6", `${ESCAPE}[17~`, "pane"], ["F7", `${ESCAPE}[18~`, "back"], ["F8", `${ESCAPE}[19~`, "go on"], ["F9", `${ESCAPE}[20~`, "run"],
   ["←", `${ESCAPE}[D`], ["↑", `${ESCAPE}[A`], ["↓", `${ESCAPE}[B`], ["→", `${ESCAPE}[C`], ["Enter", "\r"],
 ];
 for (const [name, text, about] of KEYS) {

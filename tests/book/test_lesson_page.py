@@ -11,7 +11,6 @@ from rdmalab.book.words import cause_address
 from rdmalab.classroom.lab_file import load
 from rdmalab.guide.manual import PAGES, titles
 from rdmalab.scenario.files import of_instructor, read
-from rdmalab.vocabulary import VOCABULARY
 from tests.book.conftest import LAB, Made
 
 RNR = "lessons/err/rnr-retry-exceeded.html"
@@ -129,7 +128,7 @@ def test_a_lab_shows_what_students_get_and_nothing_else(made: Made) -> None:
 def test_a_sheet_has_the_values_of_its_student(made: Made) -> None:
     for student in ("s4711", "s1", "s2", "s3"):
         found = sheet(student, made.catalogue.labs, made.catalogue, f"sheets/{student}.html")
-        lab = load(LAB, VOCABULARY, student)
+        lab = load(LAB, student)
         text = plain(found.page.main)
         assert not found.wrong
         assert f"max_send_wr={lab.params['depth']}" in text

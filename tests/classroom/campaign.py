@@ -15,7 +15,6 @@ from pathlib import Path
 
 from rdmalab.classroom.checking import leaks, students, trials, unusable_handout
 from rdmalab.classroom.lab_file import loads
-from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import FOLDER
 from tests.mutants.running import Copy, Items, Outcome, Result
 from tests.mutants.table import Mutant, load
@@ -62,11 +61,11 @@ def played(name: str, ids: Sequence[str]) -> Count:
     """All solutions of a lab for these students."""
     text = (FOLDER / f"{name}{_SUFFIX}").read_text("utf-8")
     count, started = Count(), time.process_time()
-    for trial in trials(text, name, VOCABULARY, ids):
+    for trial in trials(text, name, ids):
         found = [f"{name}: {trial.name}: {trial.wrong}"] if trial.wrong else []
         count += Count(int(not trial.renamed), int(trial.renamed), tuple(found))
-    lab = loads(text, name, VOCABULARY, student=ids[0])
-    handout = unusable_handout(lab, VOCABULARY)
+    lab = loads(text, name, student=ids[0])
+    handout = unusable_handout(lab)
     wrong = tuple(f"{name}: {text}" for text in (*leaks(lab), *([handout] if handout else ())))
     return count + Count(wrong=wrong, seconds=time.process_time() - started)
 

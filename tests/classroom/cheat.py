@@ -11,7 +11,6 @@ from rdmalab.classroom.lab_file import LabFile, loads
 from rdmalab.classroom.owner import given
 from rdmalab.classroom.public import digest
 from rdmalab.classroom.trust import Ways
-from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import FOLDER, logged
 
 STUDENTS = [str(number) for number in range(1, 9)]
@@ -32,8 +31,8 @@ class Cheat:
     @classmethod
     def of(cls, name: str) -> "Cheat":
         text = (FOLDER / f"{name}{SUFFIX}").read_text("utf-8")
-        labs = [loads(text, name, VOCABULARY, student=each) for each in STUDENTS]
-        return cls(name, text, labs[0], Ways(text, name, VOCABULARY, labs))
+        labs = [loads(text, name, student=each) for each in STUDENTS]
+        return cls(name, text, labs[0], Ways(text, name, labs))
 
     def graded(self, work: Submission, owner: str = STUDENTS[0]) -> float:
         """The share that the grader gives to a submission."""

@@ -24,7 +24,6 @@ from rdmalab.classroom.owner import given
 from rdmalab.classroom.playing import begun
 from rdmalab.classroom.public import published
 from rdmalab.classroom.trust import applied, everything_right, guessed, written
-from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.cheat import PAIR, STUDENTS, SUFFIX, Cheat
 from tests.classroom.labs import FOLDER
 from tests.classroom.reader_cheats import READ
@@ -116,7 +115,7 @@ def _reopened(cheat: Cheat) -> float:
     known: dict[str, str] = {}
     for task in cheat.lab.document.tasks:
         for number in range(1, len(task.choice or ()) + 1):
-            fresh = LabSession(published(cheat.lab), cheat.name, VOCABULARY, STUDENTS[0])
+            fresh = LabSession(published(cheat.lab), cheat.name, STUDENTS[0])
             fresh.answer(task.id, str(number))
             if any(each.id == task.id and each.passed for each in fresh.grade().results):
                 known[task.id] = str(number)
@@ -125,7 +124,7 @@ def _reopened(cheat: Cheat) -> float:
 
 def _seals(cheat: Cheat) -> float:
     """Every answer is asked of the handout by a program."""
-    handout = loads(published(cheat.lab), cheat.name, VOCABULARY, student=STUDENTS[0])
+    handout = loads(published(cheat.lab), cheat.name, student=STUDENTS[0])
     known = {
         task.id: answer
         for index, task in enumerate(handout.document.tasks)
@@ -214,7 +213,7 @@ def _every_value(cheat: Cheat) -> float:
         polls = "; run 20us; poll_cq A.cq0 num_entries=16" if again[1:] else ""
         lines.append("; ".join(f"{each}{polls}" for each in again))
     used = {name for raw in written if isinstance(raw, str) for name in _NAMED.findall(raw)}
-    labs = [loads(cheat.text, cheat.name, VOCABULARY, student=f"c{n}") for n in range(_CLASS)]
+    labs = [loads(cheat.text, cheat.name, student=f"c{n}") for n in range(_CLASS)]
     # Whose values come first has, for these lines, honest work before the rest.
     others = [lab for lab in labs if all(lab.params[name] != drawn[name][0] for name in used)]
     return sum(cheat.ways.share(lab, JudgedWork(lines)) for lab in others) / max(1, len(others))
@@ -313,7 +312,7 @@ def tried(name: str) -> tuple[dict[str, float], float]:
     """The share that each way gets in a lab, and that of a guess."""
     cheat = Cheat.of(name)
     shares = {way: found(cheat) for way, found in WAYS.items()}
-    return shares, guessed(cheat.text, name, VOCABULARY, STUDENTS)
+    return shares, guessed(cheat.text, name, STUDENTS)
 
 
 def too_much(shares: Mapping[str, float], guess: float) -> list[str]:

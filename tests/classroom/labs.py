@@ -10,7 +10,6 @@ from rdmalab.classroom.instructor_model import Submission
 from rdmalab.classroom.judging import JudgedWork, grade
 from rdmalab.classroom.lab_file import LabFile
 from rdmalab.classroom.work_log import WorkLog
-from rdmalab.vocabulary import VOCABULARY
 
 NEW_LAB = (resources.files("rdmalab.classroom") / "template.lab.yaml").read_text("utf-8")
 TEMPLATE = NEW_LAB.replace("    tries: 1\n    shuffle: true\n", "").replace(
@@ -31,7 +30,7 @@ def text_of(tasks: str, more: str = "") -> str:
 
 
 def loaded(text: str, student: str = "1", world: Mapping[str, str] = lab_file.NO_WORLD) -> LabFile:
-    return lab_file.loads(text, "x.lab.yaml", VOCABULARY, student=student, world=world)
+    return lab_file.loads(text, "x.lab.yaml", student=student, world=world)
 
 
 def graded(text: str, *lines: str, **answers: str) -> Grade:

@@ -20,7 +20,10 @@ def copy() -> Iterator[Copy]:
 
 
 def test_every_lab_has_one_mutant_that_applies_and_compiles() -> None:
-    assert set(MUTANTS) == set(campaign.names())
+    labs = set(campaign.names())
+    assert set(MUTANTS) == labs, (
+        f"{set(MUTANTS) ^ labs}: each lab has a mutant in tests/classroom/lab_mutants.yaml"
+    )
     for mutant in MUTANTS.values():
         for file, source in mutated(mutant).items():
             compile(source, file, "exec")

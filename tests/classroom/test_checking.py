@@ -1,7 +1,6 @@
 """A lab is tested by its solutions: also under other names, and what is wrong is found."""
 
 from rdmalab.classroom.checking import idle_locks, renamed, students, trials, vary_errors
-from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import FOLDER, TEMPLATE, loaded, text_of
 from tests.each import a_third, drawn_numbers, each
 
@@ -9,7 +8,7 @@ LABS = [path.name for path in sorted(FOLDER.glob("*.lab.yaml"))]
 
 
 def wrong(text: str, count: int = 1) -> list[str]:
-    found = trials(text, "x", VOCABULARY, students(count))
+    found = trials(text, "x", students(count))
     return [f"{trial.name}: {trial.wrong}" for trial in found if trial.wrong]
 
 
@@ -17,7 +16,7 @@ def wrong(text: str, count: int = 1) -> list[str]:
 def test_every_solution_is_judged_as_the_lab_declares(name: str) -> None:
     """For one of fifty students; `python -m tests.classroom.campaign`: for all of them."""
     drawn = [str(1 + number) for number in drawn_numbers(name, 1, 50)]
-    found = trials((FOLDER / name).read_text(), name, VOCABULARY, drawn)
+    found = trials((FOLDER / name).read_text(), name, drawn)
     assert [f"{trial.name}: {trial.wrong}" for trial in found if trial.wrong] == []
 
 

@@ -7,7 +7,6 @@ import pytest
 from rdmalab.classroom.course_file import CourseFile, load
 from rdmalab.cli import Exit, main
 from rdmalab.scenario.source import FileError
-from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.courses import CourseFolder
 
 
@@ -17,7 +16,7 @@ def course(tmp_path: Path) -> CourseFolder:
 
 
 def loaded(course: CourseFolder) -> CourseFile:
-    return load(str(course.path), VOCABULARY)
+    return load(str(course.path))
 
 
 def mistakes(course: CourseFolder) -> list[str]:
@@ -46,7 +45,7 @@ def test_a_course_has_its_labs_roster_and_terms(course: CourseFolder) -> None:
     ("old", "new", "wrong"),
     [
         ("rdmalab: 1", "rdmalab: 2", '1:10 "2" is not a version of the format that this rdmalab'),
-        ("kind: course", "kind: curse", "2:7 input should be 'course'"),
+        ("kind: course", "kind: curse", '2:7 "curse" is not legal here'),
         ("title:", "titel:", '3:1 no key "titel" here (did you mean title?)'),
         ("roster: class.csv", "roster: clas.csv",
          '4:9 no file "clas.csv" (did you mean class.csv?)'),

@@ -1,6 +1,6 @@
 """A course of three labs: killed, marked by hand, graded again, on a cluster.
 
-Fifteen students, and forty with RDMALAB_ALL=1.
+Ten students, and forty with RDMALAB_ALL=1.
 """
 
 import csv
@@ -22,7 +22,7 @@ from tests.each import ALL
 
 LABS = ("first", "second", "third")
 ROOT = Path(__file__).parents[2]
-STUDENTS, ON_CLUSTER = (40, 40) if os.environ.get(ALL) else (15, 10)
+STUDENTS, ON_CLUSTER = (40, 40) if os.environ.get(ALL) else (10, 5)
 
 
 def filled(folder: Path, students: int) -> tuple[CourseFolder, dict[str, dict[str, str]]]:

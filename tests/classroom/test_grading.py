@@ -6,13 +6,24 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rdmalab.classroom import submission
-from rdmalab.classroom.grading import Item, alike, grade_submission, grades, known, row_of
+from rdmalab.classroom.formats import report
+from rdmalab.classroom.grading import (
+    Item,
+    alike,
+    grade_submission,
+    grades,
+    known,
+    row_of,
+    same_logs,
+)
 from rdmalab.classroom.instructor_model import Submission
+from rdmalab.classroom.lab_session import LabSession
 from rdmalab.classroom.owner import given
 from rdmalab.classroom.public import digest
 from rdmalab.jobs.cluster import ClusterPool
@@ -69,6 +80,36 @@ def test_what_is_known_is_not_graded_again(tmp_path: Path) -> None:
     assert sorted(each.key for each in again[4:]) == sorted(each.key for each in items[4:])
     other = item(items[0].text, TEMPLATE + "\n# changed\n")
     assert other.key not in before
+
+
+def test_the_same_log_of_two_students_is_named() -> None:
+    text = submission.written(LabSession(TEMPLATE, "x.lab.yaml", "s1").submission())
+    copied = text.replace("student: s1", "student: s5")
+    other = submission.written(LabSession(TEMPLATE, "x.lab.yaml", "s2").submission())
+    found = [grade_submission(item(each)) for each in (text, copied, text, other, right("s3"))]
+    assert [[each.student for each in same] for same in same_logs(found)] == [["s1", "s5", "s1"]]
+
+
+def test_a_work_for_another_version_of_the_lab_is_graded_on_demand(tmp_path: Path) -> None:
+    """The message names the option; a refusal that is kept in a file is no obstacle."""
+    changed = TEMPLATE.replace("points: 3", "points: 4")
+    work, path = item(right("s1"), changed), str(tmp_path / "grades.jsonl")
+    with ResultFile(path) as file:
+        for each, grade in grades([work], LocalPool(jobs=1), {}):
+            file.add(row_of(each.key, grade))
+            assert (grade.verdict, grade.version) == ("unreadable", "")
+            assert f"another version of the lab: {DIGEST}, now " in grade.reason
+            assert "; --any-version judges it by the lab as it is now" in grade.reason
+    before = known(path)
+    asked = replace(work, any_version=True)
+    ((_, grade),) = grades([asked], LocalPool(jobs=1), before)
+    assert (grade.verdict, grade.score, grade.version) == ("graded", 6, DIGEST)
+    assert f"the work is for another version of the lab: {DIGEST}" in report(grade)
+    ((_, kept),) = grades([work], LocalPool(jobs=1), {work.key: grade})
+    assert kept.score == 6
+    assert grade_submission(replace(item(right("s1")), any_version=True)).version == ""
+    foreign = item(right("s1").replace("LAB-ID", "other"))
+    assert grade_submission(replace(foreign, any_version=True)).verdict == "unreadable"
 
 
 HOSTILE = {

@@ -21,7 +21,6 @@ from rdmalab.classroom.work_log import WorkLog, record
 from rdmalab.session.branch import TimePoint
 from rdmalab.session.history import History
 from rdmalab.session.lines import replies
-from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import (
     FOLDER,
     RECV,
@@ -230,7 +229,7 @@ def test_marks_at_the_prompt_are_those_of_the_grader(name: str, tmp_path: Path) 
     Each solution is typed line by line, also with an endless run that was undone.
     """
     text = (FOLDER / f"{name}.lab.yaml").read_text()
-    lab = loads(text, name, VOCABULARY, student="s1")
+    lab = loads(text, name, student="s1")
     handout, work = tmp_path / "handout.lab.yaml", tmp_path / "work.yaml"
     handout.write_text(published(lab, live=True))
     right = everything_right(lab)
@@ -284,7 +283,7 @@ def test_the_time_that_settles_a_world_is_not_that_of_its_last_line() -> None:
     """A line after which nothing is to come: settled, the world is later and has no other event."""
     early = "{ever: A.qp0.state == RESET, before: now > 1ms}"
     tasks = f"  - {{id: a, points: 1, goal: ['A.qp0.state == RESET', {early}]}}\n"
-    lab = LabSession(text_of(tasks), "x", VOCABULARY, "s1")
+    lab = LabSession(text_of(tasks), "x", "s1")
     for reply in replies(lab.session, "reset A.qp0"):
         lab.follow(reply)
     lab.keep(lab.session, "reset A.qp0")
@@ -294,7 +293,7 @@ def test_the_time_that_settles_a_world_is_not_that_of_its_last_line() -> None:
 def test_a_semicolon_in_quotes_and_braces_ends_no_line() -> None:
     """The log of a work says of no `why` that was not typed; Tab knows which lines were."""
     lab = LabSession(text_of("  - {id: a, points: 1, goal: ['A.qp0.state == RESET']}\n"), "x",
-                     VOCABULARY, "s1")  # fmt: skip
+                     "s1")  # fmt: skip
     program = "program A.t lines={ poll_cq A.cq0; sleep 10ns }"
     lab.keep(lab.session, f'explain "fence;why b"; {program}')
     assert lab.typed == ['explain "fence;why b"', program]

@@ -2,18 +2,14 @@
 
 import pytest
 
-from rdmalab.classroom.lab_mistakes import LabChecker
-from rdmalab.lab import open_session
-from rdmalab.vocabulary import VOCABULARY
+from rdmalab.classroom.lab_mistakes import mistakes
 from tests.classroom.labs import FOLDER, NEW_LAB, TEMPLATE, loaded
 from tests.scenario.campaign import LABS, tally_of
-
-CHECKER = LabChecker(VOCABULARY, open_session)
 
 
 def found(text: str) -> list[str]:
     """`LINE message (hint)` of each mistake."""
-    errors = CHECKER.mistakes(text, "x.lab.yaml")
+    errors = mistakes(text, "x.lab.yaml")
     return [f"{e.place.line if e.place else 0} {e.message} ({e.hint})" for e in errors]
 
 
@@ -23,7 +19,7 @@ def line_of(text: str, part: str) -> int:
 
 def test_labs_have_no_mistakes() -> None:
     for path in sorted(FOLDER.glob("*.lab.yaml")):
-        assert CHECKER.mistakes(path.read_text(), str(path)) == [], path
+        assert mistakes(path.read_text(), str(path)) == [], path
     assert found(NEW_LAB) == []
 
 
@@ -46,9 +42,17 @@ CHANGES = [
     ("needs: [deliver]", "needs: [delivr]", "both-ways needs delivr, which is no task above it"),
     ("post_recv A.qp0 sg=A.mr0[100:164]", "post_recv A.qp6 sg=A.mr0[100:164]",
      "nothing is called A.qp6"),
-    ("answers: {answer-of-b: 1}", "answers: {answer-of-a: 1}",
+    ("answers: {answer-of-b: a}", "answers: {answer-of-a: 1}",
      "no task has the id answer-of-a (did you mean answer-of-b?)"),
+    ("answers: {answer-of-b: a}", "answers: {answer-of-b: h}",
+     'answer-of-b has no choice "h" (legal: a, b)'),
     ("cause: rnr-infinite", "cause: rnr-never", "no cause is called rnr-never"),
+    ("forbid: [use]", "forbid: [use, fil]",
+     "rules: forbid: no command is called fil (did you mean fill?)"),
+    ("forbid: [use]", "forbid: [post_sned]",
+     "rules: forbid: no command is called post_sned (did you mean post_send?)"),
+    ("forbid: [use]", "allow: [falt]",
+     "rules: allow: no command is called falt (did you mean fault?)"),
     ("aim: A SEND", "aims: A SEND", 'no key "aims" here (did you mean aim?)'),
     ("B.cq0.total(status", "B.cq0.totl(status",
      "B.cq0.totl cannot be called (did you mean B.cq0.total?)"),
@@ -120,3 +124,10 @@ def test_two_choices_with_one_text_are_a_mistake() -> None:
     text = TEMPLATE.replace("text: An RNR NAK.", "text: Nothing.")
     line = line_of(text, "choice:")
     assert found(text) == [f'{line} two choices have the text "Nothing." (change one)']
+
+
+def test_a_misspelt_word_of_the_rules_is_marked() -> None:
+    text = TEMPLATE.replace("forbid: [use]", "forbid: [use, fil]")
+    (wrong,) = mistakes(text, "x.lab.yaml")
+    assert wrong.place is not None
+    assert text.splitlines()[wrong.place.line - 1][wrong.place.column - 1 :].startswith("fil]")

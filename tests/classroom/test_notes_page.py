@@ -12,7 +12,6 @@ from rdmalab.classroom.notes_page import notes_page
 from rdmalab.classroom.public import digest, published
 from rdmalab.cli import Exit, main
 from rdmalab.scenario.source import FileError
-from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import FOLDER, TEMPLATE, loaded
 from tests.each import each
 
@@ -47,10 +46,11 @@ def test_every_lab_has_a_whole_page(name: str) -> None:
     assert notes is not None
     text = notes_page(lab)
     assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == list(SECTIONS)
-    assert len(notes.discuss) > 1
+    assert len(notes.discuss) > 1, "instructor: discuss: has two questions at least"
     assert lab.document.solutions is not None
     named = {each.solution for each in notes.mistakes}
-    assert len(named & {each.name for each in lab.document.solutions.reject}) >= 3
+    rejected = named & {each.name for each in lab.document.solutions.reject}
+    assert len(rejected) >= 3, "instructor: mistakes: three, each with its solution of reject:"
 
 
 def test_a_range_of_a_parameter_is_its_two_ends() -> None:
@@ -123,7 +123,7 @@ def test_the_file_for_students_is_a_lab(name: str) -> None:
     """As it ships, with seals, and without them; also where a hidden task varies a name."""
     lab = loaded((FOLDER / name).read_text())
     for text in ((TWINS / name).read_text(), published(lab)):
-        assert loads(text, name, VOCABULARY, params=lab.params).document.tasks
+        assert loads(text, name, params=lab.params).document.tasks
 
 
 def test_a_name_that_only_a_hidden_task_varies_is_reported(
@@ -132,8 +132,8 @@ def test_a_name_that_only_a_hidden_task_varies_is_reported(
     text = TEMPLATE.replace("- use rc_pair", '- use rc_pair\n  - "link latency=%{far}"').replace(
         "    needs: [deliver]", "    needs: [deliver]\n    vary: {far: [1us, 2us]}"
     )
-    assert unusable_handout(loaded(TEMPLATE), VOCABULARY) == ""
-    assert 'no parameter "far"' in unusable_handout(loaded(text), VOCABULARY)
+    assert unusable_handout(loaded(TEMPLATE)) == ""
+    assert 'no parameter "far"' in unusable_handout(loaded(text))
     (tmp_path / "x.lab.yaml").write_text(text)
     assert main(["lab", "check", "--students", "1", str(tmp_path / "x.lab.yaml")]) == Exit.FAILED
     assert "only hidden tasks vary far, so students have no value of it" in capsys.readouterr().out

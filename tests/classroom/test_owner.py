@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.classroom.owner import file_advice, folded, given, owner_of, roster_of
+from rdmalab.classroom.owner import file_advice, folded, given, own_files, owner_of, roster_of
 
 ROSTER = roster_of(
     "Identifier,Full name,ID number,Email address\n"
@@ -73,8 +73,16 @@ def test_a_work_without_a_student_is_judged_as_that_of_its_owner() -> None:
 
 
 def test_a_file_that_grade_would_not_accept_gets_another_name() -> None:
-    assert file_advice("s1.yaml", "s1") == file_advice("by-hand-s1.yaml", "s1") == ""
-    assert file_advice("folder/work.yaml", "s1").startswith("name it s1.yaml")
+    assert file_advice("s1.yaml", "s1", "") == file_advice("by-hand-s1.yaml", "s1", "") == ""
+    assert file_advice("folder/work.yaml", "s1", "s1.yaml").startswith("name it s1.yaml")
+    assert file_advice("work.yaml", "s1", "").startswith("name it s1.yaml in another folder")
+
+
+def test_grade_accepts_each_name_that_is_proposed() -> None:
+    for student in ("s1", "s-1", "s_1", "jane.doe"):
+        for file in own_files(student, "sq-full"):
+            assert file_advice(file, student, "x") == "", file
+    assert own_files("s-1", "sq-full") == ["s-1.yaml", "s-1_sq-full.yaml"]
 
 
 MOODLE = (

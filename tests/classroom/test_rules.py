@@ -7,7 +7,6 @@ from rdmalab.classroom.playing import begun, play
 from rdmalab.classroom.rules import Rulebook
 from rdmalab.doctor.consultation import consult
 from rdmalab.session.lines import Reply, replies
-from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import RECV, SEND, loaded, text_of
 from tests.each import each
 
@@ -78,7 +77,7 @@ def test_each_line_of_a_fix_obeys_the_rules(rules: str, foul: str) -> None:
     world = play(loaded(text), [*STUCK, "apply"])
     assert [foul.why for foul in world.fouls] == [f"this is not allowed here: {why}"]
     assert [qp.rq.used for qp in world.session.world.nodes["B"].qps.items.values()] == [0]
-    lab = LabSession(text, "x", VOCABULARY, "s1")
+    lab = LabSession(text, "x", "s1")
     last = [reply for line in (*STUCK, "apply") for reply in finished(lab, line)][-1]
     assert last.error is not None
     assert last.error.message == f"this is not allowed here: {why}"

@@ -11,7 +11,6 @@ from rdmalab.classroom.model import Bars
 from rdmalab.classroom.session_lab import NoLab, lab_of, lines_of
 from rdmalab.cli import Exit, main
 from rdmalab.scenario.source import FileError
-from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import TEMPLATE, loaded, passed
 from tests.shell.prompts import Prompt
 
@@ -122,8 +121,8 @@ def test_equal_bytes_at_two_places_are_two_goals() -> None:
 def test_ways_without_work_get_no_more_than_a_guess_and_no_bar_allows_more(name: str) -> None:
     text = lab_of(lines_of(text_of(name), "x"), "mine")
     assert loaded(text).document.bars == Bars()
-    guess = trust.guessed(text, "x", VOCABULARY, ["1"])
-    found = trust.figures(text, "x", VOCABULARY, ["1"], guess)
+    guess = trust.guessed(text, "x", ["1"])
+    found = trust.figures(text, "x", ["1"], guess)
     assert [each.wrong for each in found] == [""] * len(trust.WAYS)
 
 

@@ -12,7 +12,6 @@ from rdmalab.classroom.owner import given
 from rdmalab.classroom.playing import play
 from rdmalab.classroom.public import digest
 from rdmalab.scenario.source import FileError
-from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import RECV, SEND, TEMPLATE, loaded, logged, text_of
 from tests.each import chance_of, drawn_numbers, each
 from tests.shell.prompts import Prompt
@@ -100,7 +99,7 @@ FEW_EVENTS = "rules: {limits: {events: 300}}\n"
 def opened(*lines: str, more: str = "") -> tuple[Prompt, LabSession]:
     """A lab with a connected pair, after these lines."""
     prompt = Prompt(width=200)
-    lab = LabSession(text_of(TASKS, more), "x", VOCABULARY, "s1")
+    lab = LabSession(text_of(TASKS, more), "x", "s1")
     prompt.conversation.start_over(lab.session)
     prompt.conversation.exercise = lab
     prompt.ask(*lines)

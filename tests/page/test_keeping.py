@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = [pytest.mark.slow, needs_a_browser]
-KILLS = 20 if os.environ.get(ALL) else 2
+KILLS = 20 if os.environ.get(ALL) else 1
 KILLED_AFTER_S = 0.3
 IN_FRAME = TEXT.replace("globalThis", "document.querySelector('iframe')?.contentWindow")
 
