@@ -101,13 +101,14 @@ def write(path: str | Path, octets: bytes, may_replace: Recognise) -> bool:
     return bool(there.st_size)
 
 
-def complaint(file: str, wrong: OSError | ValueError, kind: str) -> tuple[str, str]:
+def complaint(file: str, wrong: OSError | ValueError, kind: str, free: str = "") -> tuple[str, str]:
     """The message about a file that could not be written, and a hint; "" if none is known.
 
-    kind: what was to be written there, `capture`.
+    kind: what was to be written there, `capture`. free: a name that can be chosen instead.
     """
     if isinstance(wrong, FileExistsAsOther):
-        return f"{file} exists and is not a {kind}", "choose another name"
+        other = f"choose another name, such as {free}" if free else "choose another name"
+        return f"{file} exists and is not a {kind}", other
     if not file:
         return "the file has no name", ""
     reason = wrong.strerror or wrong if isinstance(wrong, OSError) else "no such path"

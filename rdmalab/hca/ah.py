@@ -71,7 +71,8 @@ def _judge_sgid(hca: Adapter, av: AhAttr) -> Refused | None:
 def _judge_dgid(hca: Adapter, av: AhAttr) -> Refused | None:
     profile, gids = hca.profile, hca.gids
     if av.dgid == 0 or (av.dgid >> 32 == _IPV4) != (gids[av.sgid_index] >> 32 == _IPV4):
-        legal = "IPv4-mapped with sgid_index 1, IPv6 with sgid_index 0"
+        own, needs = gid_text(gids[av.sgid_index]), "IPv4-mapped needs sgid_index=1, IPv6 0"
+        legal = f"sgid_index={av.sgid_index} is {own}; a dgid that is {needs}"
         return refused(profile, "ah-dgid", gid_text(av.dgid), argument="ah_attr", legal=legal)
     if profile.resolves_addresses and not (is_multicast(av.dgid) or hca.network.has(av.dgid)):
         legal = "the address of an existing node"

@@ -215,16 +215,21 @@ def _build_read(hca: Adapter, qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
     """A READ request; after a retry, for the part that is still missing (transport.md 7.6)."""
     if (too_long := _too_long(hca, wqe)) is not None:
         return too_long
+    assert qp.path is not None
+    offset = ((qp.req.psn - wqe.first_psn) & MASK) * qp.path.mtu
+    reth = RETH(wqe.wr.remote_addr + offset, wqe.wr.rkey, wqe.length - offset)
+    return _only(qp, _READ, reth)
+
+
+def _only(qp: QueuePair, op: Op, reth: RETH | None, payload: bytes = b"") -> Packet:
+    """A request of one packet, which asks for an answer."""
     path = qp.path
     assert path is not None
-    psn = qp.req.psn
-    offset = ((psn - wqe.first_psn) & MASK) * path.mtu
-    reth = RETH(wqe.wr.remote_addr + offset, wqe.wr.rkey, wqe.length - offset)
-    code = code_of[qp.service, _READ, PacketPlace.ONLY, False, False]
     qp.req.unasked = 0
     return Packet(
-        path.flow, code, path.dest_qpn, psn, b"", True, False, path.pkey, path.migrated, reth=reth
-    )
+        path.flow, code_of[qp.service, op, PacketPlace.ONLY, False, False], path.dest_qpn,
+        qp.req.psn, payload, True, False, path.pkey, path.migrated, reth=reth,
+    )  # fmt: skip
 
 
 def _odd_length(hca: Adapter, wqe: SendWqe) -> WCStatus | None:
@@ -236,48 +241,30 @@ def _odd_length(hca: Adapter, wqe: SendWqe) -> WCStatus | None:
 def _build_atomic(hca: Adapter, qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
     if (odd := _odd_length(hca, wqe)) is not None:
         return odd
-    path = qp.path
-    assert path is not None
     assert wqe.op is not None
     wr = wqe.wr
     swaps = wqe.op is Op.COMPARE_SWAP
     operands = (wr.swap, wr.compare_add) if swaps else (wr.compare_add, 0)
-    atomic = AtomicETH(wr.remote_addr, wr.rkey, *operands)
-    code = code_of[qp.service, wqe.op, PacketPlace.ONLY, False, False]
-    qp.req.unasked = 0
-    return Packet(
-        path.flow, code, path.dest_qpn, qp.req.psn, b"", True, False, path.pkey, path.migrated,
-        atomiceth=atomic,
-    )  # fmt: skip
+    packet = _only(qp, wqe.op, None)
+    packet.atomiceth = AtomicETH(wr.remote_addr, wr.rkey, *operands)
+    return packet
 
 
 def _build_flush(_hca: Adapter, qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
-    path, wr = qp.path, wqe.wr
-    assert path is not None
-    code = code_of[qp.service, Op.FLUSH, PacketPlace.ONLY, False, False]
-    qp.req.unasked = 0
-    return Packet(
-        path.flow, code, path.dest_qpn, qp.req.psn, b"", True, False, path.pkey, path.migrated,
-        feth=FETH(0, wr.flush_level & _SELECTIVITY, wr.flush_type & _PLACEMENT),
-        reth=RETH(wr.remote_addr, wr.rkey, wr.flush_length),
-    )  # fmt: skip
+    wr = wqe.wr
+    packet = _only(qp, Op.FLUSH, RETH(wr.remote_addr, wr.rkey, wr.flush_length))
+    packet.feth = FETH(0, wr.flush_level & _SELECTIVITY, wr.flush_type & _PLACEMENT)
+    return packet
 
 
 def _build_atomic_write(hca: Adapter, qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
     if (odd := _odd_length(hca, wqe)) is not None:
         return odd
-    path, wr = qp.path, wqe.wr
-    assert path is not None
     payload = dma.gather(hca, qp, wqe, 0, wqe.length)
     if not isinstance(payload, bytes):
         return payload
-    code = code_of[qp.service, Op.ATOMIC_WRITE, PacketPlace.ONLY, False, False]
-    qp.req.unasked = 0
-    reth = RETH(wr.remote_addr, wr.rkey, wqe.length)
-    return Packet(
-        path.flow, code, path.dest_qpn, qp.req.psn, payload, True, False, path.pkey, path.migrated,
-        reth=reth,
-    )  # fmt: skip
+    reth = RETH(wqe.wr.remote_addr, wqe.wr.rkey, wqe.length)
+    return _only(qp, Op.ATOMIC_WRITE, reth, payload)
 
 
 def _build_datagram(hca: Adapter, qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:

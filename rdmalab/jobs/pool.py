@@ -13,12 +13,13 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from rdmalab.jobs.limits import Cut, Ending, Limits, Outcome, Work, limit_next_item, limit_process
+from rdmalab.spec.row import dataclass
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
@@ -223,7 +224,7 @@ class _Run(Generic[I, V]):
         number = worker.share.numbers.popleft()
         worker.since = time.monotonic()
         if message.reason == OUT_OF_MEMORY:
-            yield from self._again(number, self._memory())
+            yield from self._again(number, f"limit of {self.limits.memory >> 20} MiB of memory")
         else:
             yield self._finished(message)
 
@@ -279,9 +280,6 @@ class _Run(Generic[I, V]):
     def _finished(self, outcome: Outcome[V]) -> Outcome[V]:
         self.left -= 1
         return outcome
-
-    def _memory(self) -> str:
-        return f"limit of {self.limits.memory >> 20} MiB of memory"
 
     # ------------------------------------------------------------------ time
     def _deadline(self, worker: _Worker) -> float:

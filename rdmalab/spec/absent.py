@@ -61,7 +61,9 @@ REASONS: dict[type[Enum], dict[Any, str]] = {
         _E.WQ_FATAL: "work queue objects (ibv_create_wq) are not emulated",
     },
     Access: {
-        Access.RELAXED_ORDERING: "optional: the flag is ignored, there is no bus that reorders accesses"
+        Access.ON_DEMAND: "each device refuses it: memory is always there, no page fault is emulated",
+        Access.HUGETLB: "each device refuses it: memory here has no pages of its own",
+        Access.RELAXED_ORDERING: "optional: the flag is ignored, there is no bus that reorders accesses",
     },
     PortState: {PortState.NOP: "no state: in a change of a port it means `leave unchanged`"},
     PhysState: dict.fromkeys((PhysState.SLEEP, PhysState.TRAINING), "a link is up or down at once"),

@@ -69,6 +69,7 @@ RIGHTS: dict[Access, Right] = {
 
 OPTIONAL = Access(0x3FF0_0000)  # bits 20..29: a device that lacks one drops it instead of refusing
 KNOWN = reduce(or_, RIGHTS)
+UNSUPPORTED = _A.ON_DEMAND | _A.HUGETLB  # reg_mr refuses them on every device
 FOR_WINDOW = _A.REMOTE_WRITE | _A.REMOTE_READ | _A.REMOTE_ATOMIC | _A.ZERO_BASED
 FOR_QP = reduce(or_, (right for right, row in RIGHTS.items() if row.on_qp))
 

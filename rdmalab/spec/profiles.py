@@ -6,7 +6,7 @@ others measured.
 No engine ever asks for a profile's name. Source: the profile table of the reference.
 """
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from enum import Enum
 from errno import EINVAL, ENOMEM, ENOSPC
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from rdmalab.spec.addresses import EVERY_FIELD
 from rdmalab.spec.completions import STANDARD_FIELDS, WcEx
 from rdmalab.spec.limits import MLX5_CAPS, RXE_CAPS, DeviceCaps, LinkLayer, PhysState
 from rdmalab.spec.refusals import REFUSALS, Refusal, Syndrome
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import ATTRIBUTES, Attribute, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.vendor_errors import CONNECTX_CODES, NO_CODES, STATUS_CODES, VendorErrors
@@ -76,9 +77,12 @@ LAB_CAPS = DeviceCaps()
 _TIMED = STANDARD_FIELDS | WcEx.COMPLETION_TIMESTAMP | WcEx.COMPLETION_TIMESTAMP_WALLCLOCK
 
 
-def cell(default: _T, sentence: str) -> _T:
-    """A cell of the table with the value of `strict`. sentence: what it means, for `explain`."""
-    made: _T = field(default=default, metadata={"sentence": sentence})
+def cell(default: _T, sentence: str, rules: str = "") -> _T:
+    """A cell of the table with the value of `strict`. sentence: what it means, for `explain`.
+
+    rules: names of `rules.py`, apart by a blank, that refuse nothing where the cell is False.
+    """
+    made: _T = field(default=default, metadata={"sentence": sentence, "rules": rules.split()})
     return made
 
 
@@ -110,26 +114,26 @@ class Profile:
     rereg_changes: int = cell(sum(Rereg), "What rereg_mr can change: 1 the translation, 2 the PD, 4 the access.")
     windows_take_local_write: bool = cell(False, "LOCAL_WRITE in the access flags of a window is ignored. Otherwise the bind fails.")
     # posting
-    refuses_null_pointers: bool = cell(False, "bad_wr=NULL or wr=NULL is refused before any other check.")
+    refuses_null_pointers: bool = cell(False, "bad_wr=NULL or wr=NULL is refused before any other check.", "null-pointer")
     batch_unchecked: frozenset[str] = cell(frozenset(), "Rules that wr_complete does not check. The device finds the mistake, or it stays unnoticed.")
     setter_makes_inline: bool = cell(True, "An inline setter is sufficient. Otherwise wr_flags must contain INLINE as well.")
     list_setters_add: bool = cell(True, "A list of elements is as long as all of them. Otherwise it is n times the first, and an inline list is empty.")
     early_posts_stay: bool = cell(False, "A send refused before RTS stays in the ring and is executed with the next post.")
-    refuses_unknown_opcode: bool = cell(True, "An opcode that is unknown, or that this device does not support, is refused at post time.")
-    refuses_foreign_opcode: bool = cell(True, "An opcode of another QP type is refused at post time.")
-    refuses_unknown_flags: bool = cell(True, "Unknown send flags are refused at post time.")
+    refuses_unknown_opcode: bool = cell(True, "An opcode that is unknown, or that this device does not support, is refused at post time.", "opcode-unknown opcode-support")
+    refuses_foreign_opcode: bool = cell(True, "An opcode of another QP type is refused at post time.", "opcode-type")
+    refuses_unknown_flags: bool = cell(True, "Unknown send flags are refused at post time.", "send-flags")
     lacks: frozenset[tuple[QPType, WROpcode]] = cell(frozenset(), "Opcodes of a QP type that this device does not support.")
-    refuses_bind_data: bool = cell(True, "BIND_MW with SGEs or immediate data is refused at post time.")
-    refuses_foreign_flags: bool = cell(True, "FENCE and IP_CSUM are refused on QP types that do not support them.")
-    refuses_inline_read: bool = cell(True, "INLINE with a READ or atomic is refused at post time.")
-    refuses_odd_atomics: bool = cell(False, "post_send refuses an atomic of fewer than 8 local bytes, or whose remote_addr is not a multiple of 8. Otherwise the device and the responder find the mistake.")
+    refuses_bind_data: bool = cell(True, "BIND_MW with SGEs or immediate data is refused at post time.", "bind-data")
+    refuses_foreign_flags: bool = cell(True, "FENCE and IP_CSUM are refused on QP types that do not support them.", "send-flags-type")
+    refuses_inline_read: bool = cell(True, "INLINE with a READ or atomic is refused at post time.", "inline-opcode")
+    refuses_odd_atomics: bool = cell(False, "post_send refuses an atomic of fewer than 8 local bytes, or whose remote_addr is not a multiple of 8. Otherwise the device and the responder find the mistake.", "atomic-length atomic-address")
     odd_atomic_status: WCStatus = cell(WCStatus.LOC_LEN_ERR, "Status of an atomic whose local list is not 8 bytes long: no packet leaves. SUCCESS: the atomic is sent nevertheless.")
     unexpected_read_response_status: WCStatus = cell(WCStatus.BAD_RESP_ERR, "Status of a request that is no READ and is answered by the first packet of a READ response.")
     posts_after_fatal: bool = cell(False, "After a fatal error of the device its queues still take work requests, which never complete. Otherwise a post is refused.")
     flushes_recvs_posted_in_err: bool = cell(True, "A receive posted in ERR is flushed. Otherwise it never completes.")
     zero_sge_bytes: int = cell(2**31, "The number of bytes that an SGE of length 0 means.")
     length_bits: int = cell(64, "How many bits of the sum of its SGE lengths a request keeps.")
-    refuses_long_message: bool = cell(True, "A send longer than max_msg_sz is refused at post time. A receive may be longer on every device.")
+    refuses_long_message: bool = cell(True, "A send longer than max_msg_sz is refused at post time. A receive may be longer on every device.", "message-length")
     long_message_status: WCStatus = cell(WCStatus.LOC_LEN_ERR, "Status of a send longer than max_msg_sz whose post was not refused: no packet leaves. SUCCESS: it is sent nevertheless.")
     # queues
     rounding: Rounding = cell(Rounding.EXACT, "How many slots a send or receive queue gets for the requested number.")
@@ -147,7 +151,7 @@ class Profile:
     overrun_kills_cq: bool = cell(True, "A CQE on a full CQ puts the CQ into error and its QPs into ERR.")
     # shared receive queues
     least_srq_sge: int = cell(0, "The least max_sge that an SRQ gets, for every requested number.")
-    refuses_unknown_srq_mask: bool = cell(True, "modify_srq with unknown mask bits is refused.")
+    refuses_unknown_srq_mask: bool = cell(True, "modify_srq with unknown mask bits is refused.", "srq-mask")
     limit_counts_at_once: bool = cell(True, "Arming a limit that is already undercut raises the event at once.")
     reads_failed_srq: bool = cell(True, "query_srq succeeds for an SRQ in its error state.")
     checks_srq_pd: bool = cell(True, "The buffers of an SRQ must be in the protection domain of the SRQ. Otherwise in that of the QP that takes the receive.")
@@ -396,18 +400,7 @@ MLX5 = Profile(
 
 # The cell that switches a rule on: where it is False, the post is accepted.
 CELL_OF_RULE: "Mapping[str, str]" = MappingProxyType(
-    {
-        "null-pointer": "refuses_null_pointers",
-        "opcode-unknown": "refuses_unknown_opcode",
-        "opcode-support": "refuses_unknown_opcode",
-        "opcode-type": "refuses_foreign_opcode",
-        "send-flags": "refuses_unknown_flags",
-        "send-flags-type": "refuses_foreign_flags",
-        "bind-data": "refuses_bind_data",
-        "inline-opcode": "refuses_inline_read",
-        "atomic-length": "refuses_odd_atomics",
-        "atomic-address": "refuses_odd_atomics",
-    }
+    {rule: each.name for each in fields(Profile) for rule in each.metadata.get("rules", ())}
 )
 
 PROFILES: dict[str, Profile] = {profile.name: profile for profile in (STRICT, RXE, MLX5)}

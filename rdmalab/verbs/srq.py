@@ -1,17 +1,16 @@
 """Shared receive queues, and the XRC domains through which queue pairs of peers name them."""
 
-from dataclasses import dataclass
-
 from rdmalab.command import VERB, Noun, Thing, command
 from rdmalab.hca import srq_lifecycle
 from rdmalab.hca.objects import ProtectionDomain, XrcDomain
 from rdmalab.hca.qp import Parts, SharedReceiveQueue
 from rdmalab.hca.srq import SrqCapacity, SrqChange
 from rdmalab.hca.wr import QpNumber
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.srq import OpenFlag, SrqAttrMask, SrqType
 from rdmalab.spec.states import QPType
 from rdmalab.verbs.nouns import Cq, NewQp, NewSrq, NewXrcd, Pd, Srq, Xrcd, number_of, on
-from rdmalab.verbs.post import BadRecvWr, RecvList, no_queue, posted
+from rdmalab.verbs.post import BadRecvWr, RecvList, posted
 from rdmalab.world.world import World
 
 
@@ -130,10 +129,7 @@ def post_srq_recv(
     Example: post_srq_recv A.srq0 wr_id=1 sg=A.mr0[0:64]
     See: ibv_post_srq_recv(3)
     """
-    if srq is None:
-        raise no_queue("srq")
-    hca, queue = world.at(srq, SharedReceiveQueue)
-    posted(hca, queue, srq_lifecycle.post_srq_recv, wr, bad_wr)
+    posted(world, srq, SharedReceiveQueue, srq_lifecycle.post_srq_recv, wr, bad_wr)
 
 
 # --------------------------------------------------------------------------- XRC domains

@@ -5,7 +5,7 @@ for. A blocked line schedules nothing; after each event the waiting programs are
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heapify
 from typing import NamedTuple, Protocol
 
@@ -17,6 +17,7 @@ from rdmalab.hca.device import Hca
 from rdmalab.hca.errors import errno_text
 from rdmalab.spec.programs import BLOCKING, FREE, WORK_VERBS, ProgramState
 from rdmalab.spec.records import Kind
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.rules import errno_name
 from rdmalab.world.event_queue import Door, EventQueue
 from rdmalab.world.trace import Trace
@@ -58,6 +59,12 @@ class Program:
     def thing(self) -> Thing:
         """The program as names and log have it."""
         return Thing(Noun.PROGRAM, self.node, self.number)
+
+    @property
+    def awaits_async_event(self) -> bool:
+        """Whether it is blocked in get_async_event."""
+        rule = self.wants[0] if self.wants is not None else ""
+        return self.state is ProgramState.WAITING and rule == "async-none"
 
     @property
     def line(self) -> Line:

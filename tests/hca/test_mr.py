@@ -10,7 +10,7 @@ from rdmalab.hca import lifecycle, mr
 from rdmalab.hca.device import Hca
 from rdmalab.hca.memory import NOT_MAPPED, READ_ONLY
 from rdmalab.hca.objects import MemoryRegion
-from rdmalab.spec.access import Access, Rereg
+from rdmalab.spec.access import UNSUPPORTED, Access, Rereg
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile
 from rdmalab.world.world import World
 from tests.pairs import image
@@ -243,3 +243,13 @@ def test_memlock_counts_pages_by_region() -> None:
     with pytest.raises(Refused) as caught:
         mr.reregister(hca, first, int(Rereg.CHANGE_TRANSLATION), None, (first.addr, 1), None)
     assert (caught.value.rule, caught.value.errno) == ("mr-memlock", ENOMEM)
+
+
+@pytest.mark.parametrize("right", [*Access])
+def test_register_supports_all_rights_but_those_that_the_table_names(right: Access) -> None:
+    access = int(right | Access.LOCAL_WRITE)
+    if right in UNSUPPORTED:
+        with pytest.raises(Refused):
+            mr.register(node(), 1, 8, access, None)
+    else:
+        mr.register(node(), 1, 8, access, None)

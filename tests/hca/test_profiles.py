@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from errno import EINVAL, ENOMEM, ENOSPC
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,9 @@ from rdmalab.spec.access import Access, Rereg
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm, WcEx
 from rdmalab.spec.limits import LinkLayer, PhysState, PortState
-from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile, Rounding, SlotsFreed
+from rdmalab.spec.profiles import CELL_OF_RULE, MLX5, RXE, STRICT, Profile, Rounding, SlotsFreed
 from rdmalab.spec.records import Kind
+from rdmalab.spec.rules import RULES
 from rdmalab.spec.states import ATTRIBUTES, MTU, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import ack_timeout_ns
@@ -1184,7 +1185,28 @@ def test_every_profile_cell_has_a_row_in_this_test() -> None:
     for room in ("hca", "world"):
         for path in (Path(__file__).parents[2] / "rdmalab" / room).rglob("*.py"):
             asked |= set(re.findall(r"\bprofile\.(\w+)", path.read_text("utf-8")))
-    assert asked - {"caps"} == {cell for cell, *_ in ROWS}
+    rows = {cell for cell, *_ in ROWS}
+    assert asked - {"caps"} == rows, (
+        f"{asked - {'caps'} ^ rows}: write a row of ROWS here for each cell that an engine reads, "
+        "and remove those of cells that no engine reads"
+    )
+
+
+@pytest.mark.parametrize(
+    "cell", [field.name for field in fields(Profile) if "refuses" in field.name]
+)
+def test_a_cell_that_switches_a_rule_off_names_the_rule(cell: str) -> None:
+    outcomes = [
+        str(outcome) for name, *_, one, other in ROWS if name == cell for outcome in (one, other)
+    ]
+    refused = {
+        rule
+        for rule in RULES
+        for text in outcomes
+        if re.search(rf"(?<![\w-]){rule}(?![\w-])", text)
+    }
+    named = {rule for rule, switch in CELL_OF_RULE.items() if switch == cell}
+    assert refused <= named, f"name {refused - named} as `rules` of this cell, spec/profiles.py"
 
 
 def test_timeout_0_has_no_timer_on_every_device() -> None:

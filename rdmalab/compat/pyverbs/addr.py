@@ -50,14 +50,14 @@ class GID(PyverbsObject):
         return text_of(self.bits)
 
 
-class _Address(Field):
+class _Address(Field[object]):
     """A GID as a field of a struct."""
 
     def __init__(self, label: str = "") -> None:
         super().__init__(U64, label, text_of)
 
-    def __get__(self, struct: Struct | None, owner: type | None = None) -> object:
-        return self if struct is None else text_of(struct.c.get(self.name, 0))
+    def _read(self, struct: Struct) -> object:
+        return text_of(struct.c.get(self.name, 0))
 
     def __set__(self, struct: Struct, val: str) -> None:
         struct.c[self.name] = gid_of(val)
@@ -66,7 +66,6 @@ class _Address(Field):
 class GRH(Struct):
     """`ibv_grh`: the global route header of a datagram that came."""
 
-    __slots__ = ()
     dgid = _Address("DGID")
     sgid = _Address("SGID")
     version_tclass_flow = Number(U32, "version tclass flow")
@@ -96,7 +95,6 @@ _ROUTE_LABELS = ("dgid", "flow label", "sgid index", "hop limit", "traffic_class
 class GlobalRoute(Struct):
     """`ibv_global_route`."""
 
-    __slots__ = ()
     dgid = _Address("DGID")
     flow_label = Number(U32, "flow label")
     sgid_index = Number(U8, "sgid index")
@@ -114,21 +112,15 @@ class GlobalRoute(Struct):
 class _Routed(Number):
     """A field of the GRH: without one it cannot be read, and is None."""
 
-    def __get__(  # type: ignore[override]  # None, where a Number is always an integer
-        self, struct: Struct | None, owner: type | None = None
-    ) -> object:
-        if struct is not None and not struct.c.get("is_global"):
-            return None
-        return super().__get__(struct, owner)
+    def _read(self, struct: Struct) -> int | None:  # type: ignore[override]  # a Number is never None
+        return super()._read(struct) if struct.c.get("is_global") else None
 
 
 class _RoutedAddress(_Address):
     """Its destination."""
 
-    def __get__(self, struct: Struct | None, owner: type | None = None) -> object:
-        if struct is not None and not struct.c.get("is_global"):
-            return None
-        return super().__get__(struct, owner)
+    def _read(self, struct: Struct) -> object:
+        return super()._read(struct) if struct.c.get("is_global") else None
 
     def __set__(self, struct: Struct, val: str) -> None:
         if struct.c.get("is_global"):
@@ -138,7 +130,6 @@ class _RoutedAddress(_Address):
 class AHAttr(Struct):
     """`ibv_ah_attr`."""
 
-    __slots__ = ()
     port_num = Number(U8)
     sl = Number(U8)
     src_path_bits = Number(U8)
@@ -196,7 +187,6 @@ def as_arguments(attr: AHAttr) -> dict[str, int]:
 class AH(LabObject[AddressHandle]):
     """`ibv_ah`, of an AHAttr, or of a completion, the GRH before its data and a port."""
 
-    __slots__ = ()
     DESTROY, FAILS, RANK = "destroy_ah", "Failed to destroy AH", 2
 
     def __init__(self, pd: LabObject[ProtectionDomain], **kwargs: Any) -> None:

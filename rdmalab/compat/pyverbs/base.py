@@ -44,7 +44,18 @@ def inc_rkey(rkey: int, /) -> int:
     return next_key(converted(rkey, UINT32))
 
 
-class PyverbsObject:
+class _SkinType(type):
+    """A class of the skin takes no attribute that it does not name; one of a program takes any."""
+
+    def __new__(
+        cls, name: str, bases: tuple[type, ...], namespace: dict[str, object], **options: object
+    ) -> "_SkinType":
+        if str(namespace["__module__"]).startswith(SKIN):
+            namespace.setdefault("__slots__", ())
+        return super().__new__(cls, name, bases, namespace, **options)
+
+
+class PyverbsObject(metaclass=_SkinType):
     """The base of all classes; each shows the module name that it has in pyverbs."""
 
     __slots__ = ("__weakref__",)
@@ -68,8 +79,6 @@ class PyverbsObject:
 
 class PyverbsCM(PyverbsObject):
     """An object with close(), which the end of a `with` block calls."""
-
-    __slots__ = ()
 
     def __enter__(self) -> Self:
         return self

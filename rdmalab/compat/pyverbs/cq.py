@@ -24,7 +24,6 @@ _IDLE = (
 class CompChannel(LabObject[objects.CompChannel]):
     """`ibv_comp_channel`."""
 
-    __slots__ = ()
     DESTROY, FAILS, RANK = "destroy_comp_channel", "Failed to destroy a completion channel", 5
 
     def __init__(self, context: Context) -> None:
@@ -49,7 +48,6 @@ class CompChannel(LabObject[objects.CompChannel]):
 class _Queue(LabObject[CompletionQueue]):
     """Common part of plain and extended CQs."""
 
-    __slots__ = ()
     RANK = 6
 
     def _has_more(self, read: int = 0) -> bool:
@@ -127,7 +125,6 @@ class CQ(_Queue):
 class PollCqAttr(Struct):
     """`ibv_poll_cq_attr`."""
 
-    __slots__ = ()
     comp_mask = Number(U32)
 
 

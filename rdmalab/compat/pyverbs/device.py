@@ -293,7 +293,6 @@ class Context(LabObject[Hca]):
 class AllocDmAttr(Struct):
     """`ibv_alloc_dm_attr`."""
 
-    __slots__ = ()
     length = Number(SIZE)
     log_align_req = Number(U32)
     comp_mask = Number(U32)
@@ -304,8 +303,6 @@ class AllocDmAttr(Struct):
 
 class DM(PyverbsCM):
     """`ibv_dm`: the lab's devices have no memory of their own."""
-
-    __slots__ = ()
 
     def __init__(
         self, context: Context, dm_attr: AllocDmAttr | None = None, **kwargs: object

@@ -91,7 +91,6 @@ def translate_port_cap_flags2(flags: int, /) -> str:
 class PortAttr(Struct):
     """`ibv_port_attr`: what `Context.query_port` returns."""
 
-    __slots__ = ()
     _LINE = PORT_LINE
     state = Number(enum("ibv_port_state"), "Port state", port_state_to_str, fixed=True)
     max_mtu = Number(enum("ibv_mtu"), "Max MTU", translate_mtu, fixed=True)
@@ -121,7 +120,6 @@ class PortAttr(Struct):
 class GIDEntry(Struct):
     """`ibv_gid_entry`; the halves of the GID as they are in memory, in network byte order."""
 
-    __slots__ = ()
     _LINE = PORT_LINE
     gid_subnet_prefix = Number(U64, fixed=True)
     gid_interface_id = Number(U64, fixed=True)
@@ -236,8 +234,6 @@ _LABELS = {"fw_version": "FW version"} | {
 class QueryDeviceExInput(Struct):
     """`ibv_query_device_ex_input`, of which pyverbs 44 cannot make any: it mistakes a name."""
 
-    __slots__ = ()
-
     def __init__(self, comp_mask: int) -> None:
         del comp_mask
         kind = f"{type(self).__module__}.{type(self).__name__}"
@@ -247,13 +243,10 @@ class QueryDeviceExInput(Struct):
 class _Absent(Struct):
     """Capabilities of something that the lab's devices do not have: all 0."""
 
-    __slots__ = ()
-
 
 class ODPCaps(_Absent):
     """Of on-demand paging."""
 
-    __slots__ = ()
     general_caps = Number(U64, fixed=True)
     rc_odp_caps, uc_odp_caps, ud_odp_caps = numbers(U32, 3, fixed=True)
     xrc_odp_caps = ObjectField[int]()
@@ -273,21 +266,18 @@ class ODPCaps(_Absent):
 class PCIAtomicCaps(_Absent):
     """Of atomics on the bus."""
 
-    __slots__ = ()
     fetch_add, swap, compare_swap = numbers(U16, 3, fixed=True)
 
 
 class TSOCaps(_Absent):
     """Of TCP segmentation."""
 
-    __slots__ = ()
     max_tso, supported_qpts = numbers(U32, 2, fixed=True)
 
 
 class RSSCaps(_Absent):
     """Of receive side scaling."""
 
-    __slots__ = ()
     supported_qpts, max_rwq_indirection_tables = numbers(U32, 2, fixed=True)
     rx_hash_fields_mask = Number(U64, fixed=True)
     rx_hash_function = Number(U8, fixed=True)
@@ -297,21 +287,18 @@ class RSSCaps(_Absent):
 class PacketPacingCaps(_Absent):
     """Of rate limits."""
 
-    __slots__ = ()
     qp_rate_limit_min, qp_rate_limit_max, supported_qpts = numbers(U32, 3, fixed=True)
 
 
 class TMCaps(_Absent):
     """Of tag matching."""
 
-    __slots__ = ()
     max_rndv_hdr_size, max_num_tags, flags, max_ops, max_sge = numbers(U32, 5, fixed=True)
 
 
 class CQModerationCaps(_Absent):
     """Of CQ moderation."""
 
-    __slots__ = ()
     max_cq_count, max_cq_period = numbers(U16, 2, fixed=True)
 
 

@@ -18,8 +18,6 @@ HUGE_PAGE_SIZE = 0x200000
 class DMMR(MR):
     """An MR of device memory, of which the lab's devices have none."""
 
-    __slots__ = ()
-
     def __init__(self, pd: PD, length: int, access: int, dm: object, offset: int) -> None:
         del pd, dm, offset
         text = f"Failed to register a device MR. length: {length}, access flags: {access}"
@@ -28,8 +26,6 @@ class DMMR(MR):
 
 class DmaBufMR(MR):
     """An MR of a dma-buf, which needs a graphics driver."""
-
-    __slots__ = ()
 
     def __init__(
         self, pd: PD, length: int, access: int, dmabuf: object = None, offset: int = 0,
@@ -51,7 +47,6 @@ class DmaBufMR(MR):
 class DmaHandleInitAttr(Struct):
     """`ibv_dmah_init_attr`."""
 
-    __slots__ = ()
     _HEAD = "DmaHandleInitAttr:\n"
     comp_mask = Number(UINT32, "comp_mask")
     cpu_id = Number(UINT32, "cpu_id")
@@ -67,8 +62,6 @@ class DmaHandleInitAttr(Struct):
 class DMAHandle(PyverbsCM):
     """`ibv_dmah`: hints of PCI for the DMA of a region; the lab's devices take none."""
 
-    __slots__ = ()
-
     def __init__(self, ctx: Context, init_attr: DmaHandleInitAttr) -> None:
         expect("init_attr", init_attr, DmaHandleInitAttr, null=False)
         del ctx
@@ -77,8 +70,6 @@ class DMAHandle(PyverbsCM):
 
 class BufMR(MR):
     """A region of a Buf, or of a part of it: `ibv_reg_buf_mr`."""
-
-    __slots__ = ()
 
     def __init__(self, pd: PD, buf: Buf, length: int = 0, access: int = 0, offset: int = 0) -> None:
         expect("pd", pd, PD, null=False)
@@ -94,8 +85,6 @@ class MREx(MR):
     A dma-buf (fd), a DMAHandle and an implicit region are refused with EOPNOTSUPP, as by a device
     without them; ADDR and FD together with EINVAL.
     """
-
-    __slots__ = ()
 
     def __init__(
         self, pd: PD, length: int = 0, access: int = 0, address: int | None = None,

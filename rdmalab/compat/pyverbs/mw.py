@@ -59,7 +59,6 @@ class MWBind(Struct, PyverbsCM):
 class MW(LabObject[MemoryWindow]):
     """`ibv_mw`."""
 
-    __slots__ = ()
     DESTROY, FAILS, RANK = "dealloc_mw", "Failed to dealloc MW", 3
 
     def __init__(self, pd: PD, mw_type: int) -> None:

@@ -14,7 +14,6 @@ from rdmalab.hca.objects import ProtectionDomain
 class PD(LabObject[ProtectionDomain]):
     """`ibv_pd`."""
 
-    __slots__ = ()
     DESTROY, FAILS, RANK = "dealloc_pd", "Failed to dealloc PD", 8
 
     def __init__(self, creator: object, **kwargs: object) -> None:
@@ -83,7 +82,6 @@ class ParentDomainInitAttr(PyverbsObject):
 class ParentDomain(PD):
     """A parent domain: it is written wherever a PD is. Own allocators are not called."""
 
-    __slots__ = ()
     RANK = 7
 
     def __init__(self, context: Context, attr: ParentDomainInitAttr) -> None:

@@ -1,7 +1,6 @@
 """Structs that create_qp and modify_qp take, and that query_qp returns."""
 
 from collections.abc import Sequence
-from typing import Self, overload
 
 from rdmalab.compat.pyverbs import wq
 from rdmalab.compat.pyverbs.addr import GID, AHAttr, GlobalRoute, as_arguments, text_of
@@ -13,6 +12,7 @@ from rdmalab.compat.pyverbs.pyverbs_error import PyverbsUserError
 from rdmalab.compat.pyverbs.srq import SRQ
 from rdmalab.compat.pyverbs.struct import (
     NARROW,
+    Member,
     Number,
     ObjectField,
     Struct,
@@ -47,7 +47,6 @@ def cap_rows(struct: Struct, labels: Sequence[str] = _LABELS) -> list[tuple[str,
 class Capped(Struct):
     """A struct with the sizes of the queues as attributes."""
 
-    __slots__ = ()
     max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline_data = numbers(U32, 5)
 
 
@@ -55,7 +54,6 @@ class QPCap(Capped):
     """`ibv_qp_cap`: work requests and SGEs a queue, bytes of inline data."""
 
     __module__ = "rdmalab.compat.pyverbs.qp"
-    __slots__ = ()
 
     def __init__(
         self, max_send_wr: int = 1, max_recv_wr: int = 10, max_send_sge: int = 1,
@@ -68,15 +66,11 @@ class QPCap(Capped):
         return table(cap_rows(self, labels), NARROW)
 
 
-class Cap:
+class Cap(Member[QPCap]):
     """The sizes as one attribute: read as a copy, written all at once. None is ignored."""
 
-    @overload
-    def __get__(self, struct: None, owner: type | None = None) -> Self: ...
-    @overload
-    def __get__(self, struct: Struct, owner: type | None = None) -> QPCap: ...
-    def __get__(self, struct: Struct | None, owner: type | None = None) -> Self | QPCap:
-        return self if struct is None else QPCap(**struct.numbers(CAPS))
+    def _read(self, struct: Struct) -> QPCap:
+        return QPCap(**struct.numbers(CAPS))
 
     def __set__(self, struct: Struct, cap: QPCap | None) -> None:
         expect("src", cap, QPCap)
@@ -111,7 +105,6 @@ def _create_flags_to_str(flags: int) -> str:
 class _InitAttr(Capped):
     """The attributes of both create_qp and create_qp_ex."""
 
-    __slots__ = ()
     qp_type = Number(enum("ibv_qp_type"), "QP type", qp_type_to_str)
     sq_sig_all = Number(INT, "SQ sig. all")
     cap = Cap()
@@ -141,8 +134,6 @@ class _InitAttr(Capped):
 
 class QPInitAttr(_InitAttr):
     """`ibv_qp_init_attr`."""
-
-    __slots__ = ()
 
     def __init__(
         self, qp_type: int = _UD, qp_context: object = None, scq: CQ | CQEX | None = None,
@@ -180,8 +171,9 @@ class QPInitAttrEx(_InitAttr):
         expect("hash_conf", hash_conf, wq.RxHashConf)
         self._set(locals())
         self._take(scq, rcq, srq, cap)
-        given = {"pd": (pd, PD), "xrcd": (xrcd, XRCD), "ind_table": (ind_table, wq.RwqIndTable)}
-        for name, (part, kind) in given.items():
+        for name, part, kind in (
+            ("pd", pd, PD), ("xrcd", xrcd, XRCD), ("ind_table", ind_table, wq.RwqIndTable)
+        ):  # fmt: skip
             expect(name, part, kind)
             self.parts[name] = part
         self._send_ops_flags = converted(send_ops_flags, U64)
@@ -220,19 +212,10 @@ _DEEP = "    {:22}: {:<20}\n"
 _BEFORE_CAPS = 9  # fields of QPAttr that its table shows first
 
 
-class _Path:
+class _Path(Member[AHAttr]):
     """An address as one attribute of QPAttr: copied both ways."""
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    @overload
-    def __get__(self, struct: None, owner: type | None = None) -> Self: ...
-    @overload
-    def __get__(self, struct: "QPAttr", owner: type | None = None) -> AHAttr: ...
-    def __get__(self, struct: "QPAttr | None", owner: type | None = None) -> Self | AHAttr:
-        if struct is None:
-            return self
+    def _read(self, struct: "QPAttr") -> AHAttr:
         path = _copied(struct.paths[self.name])
         path.c["port_num"] = struct.paths["ah_attr"].port_num  # of the alternate path, too
         return path
@@ -331,7 +314,6 @@ def _path_text(attr: AHAttr) -> str:
 class ECE(Struct, PyverbsCM):
     """`ibv_ece`: extended connection establishment, which no device of the lab has."""
 
-    __slots__ = ()
     _HEAD, _LINE = "ECE:\n", "{:22}: 0x{:<20x}\n"
     vendor_id = Number(UINT32, "Vendor ID")
     options = Number(UINT32, "Options")
@@ -344,7 +326,6 @@ class ECE(Struct, PyverbsCM):
 class QPRateLimitAttr(Struct):
     """`ibv_qp_rate_limit_attr`; rate_limit in kbit/s, 0: unlimited."""
 
-    __slots__ = ()
     rate_limit = Number(UINT32, "Rate limit (kbps)")
     max_burst_sz = Number(UINT32, "Max burst size")
     typical_pkt_sz = Number(U16, "Typical packet size")

@@ -25,7 +25,6 @@ _CAPACITY = ("max_wr", "max_sge", "srq_limit")
 class SrqAttr(Struct):
     """`ibv_srq_attr`; srq_limit: with fewer receives, IBV_EVENT_SRQ_LIMIT_REACHED is raised."""
 
-    __slots__ = ()
     max_wr, max_sge, srq_limit = numbers(U32, 3)
 
     def __init__(self, max_wr: int = 100, max_sge: int = 1, srq_limit: int = 0) -> None:
@@ -35,14 +34,11 @@ class SrqAttr(Struct):
 class _InitAttr(Struct):
     """Read-only fields that the attributes of both ways of creation share."""
 
-    __slots__ = ()
     max_wr, max_sge, srq_limit = numbers(U32, 3, fixed=True)
 
 
 class SrqInitAttr(_InitAttr):
     """`ibv_srq_init_attr`."""
-
-    __slots__ = ()
 
     def __init__(self, attr: SrqAttr | None = None) -> None:
         expect("attr", attr, SrqAttr)
@@ -52,7 +48,6 @@ class SrqInitAttr(_InitAttr):
 class SrqInitAttrEx(_InitAttr):
     """`ibv_srq_init_attr_ex`; comp_mask: which of srq_type, pd, xrcd and cq count."""
 
-    __slots__ = ()
     comp_mask = Number(U32)
     srq_type = Number(enum("ibv_srq_type"))
     max_num_tags = Number(UINT32)
@@ -78,7 +73,6 @@ class SrqInitAttrEx(_InitAttr):
 class OpsWr(Struct, PyverbsCM):
     """`ibv_ops_wr`: of tag matching, which the lab's devices do not have."""
 
-    __slots__ = ()
     wr_id = Number(UINT64)
     opcode = Number(enum("ibv_ops_wr_opcode"))
     flags = Number(INT)
@@ -121,7 +115,6 @@ class OpsWr(Struct, PyverbsCM):
 class SRQ(LabObject[SharedReceiveQueue]):
     """`ibv_srq`, of a PD or, extended, of a context."""
 
-    __slots__ = ()
     DESTROY, FAILS, RANK = "destroy_srq", "Failed to destroy SRQ", 5
 
     def __init__(self, creator: PD | Context, attr: Any) -> None:

@@ -14,7 +14,25 @@ PORT_LINE = "{:<24}: {:<20}\n"
 T = TypeVar("T")
 
 
-class Field:
+class Member(Generic[T]):
+    """An attribute of a struct, read as a T; of the class it is the descriptor itself."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, struct: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(self, struct: "Struct", owner: type | None = None) -> T: ...
+    def __get__(self, struct: "Struct | None", owner: type | None = None) -> Self | T:
+        return self if struct is None else self._read(struct)
+
+    def _read(self, struct: Any) -> T:
+        """Its value in this struct."""
+        raise NotImplementedError
+
+
+class Field(Member[T]):
     """A number of a struct by its C type, and its line in the struct's table.
 
     label: none, it is not in the table. text: what is shown of the number. fixed: it can only be
@@ -28,19 +46,12 @@ class Field:
         self.width, self.label, self.text = width, label, text
         self.fixed, self.kept = fixed, (1 << kept) - 1
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
 
-
-class Number(Field):
+class Number(Field[int]):
     """A field that is read and written as an integer; 0 until it is set."""
 
-    @overload
-    def __get__(self, struct: None, owner: type | None = None) -> Self: ...
-    @overload
-    def __get__(self, struct: "Struct", owner: type | None = None) -> int: ...
-    def __get__(self, struct: "Struct | None", owner: type | None = None) -> Self | int:
-        return self if struct is None else struct.c.get(self.name, 0)
+    def _read(self, struct: "Struct") -> int:
+        return struct.c.get(self.name, 0)
 
     def __set__(self, struct: "Struct", value: int) -> None:
         if self.fixed:
@@ -64,21 +75,14 @@ def not_so(struct: object, name: str, what: str) -> AttributeError:
     return AttributeError(f"attribute '{name}' of '{kind}' objects is not {what}")
 
 
-class ObjectField(Generic[T]):
+class ObjectField(Member[T | None]):
     """A field of a struct that is an object of one class, or None. kind None: not checked."""
 
     def __init__(self, kind: type[T] | None = None) -> None:
         self.kind = kind
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    @overload
-    def __get__(self, struct: None, owner: type | None = None) -> Self: ...
-    @overload
-    def __get__(self, struct: "Struct", owner: type | None = None) -> T | None: ...
-    def __get__(self, struct: "Struct | None", owner: type | None = None) -> Self | T | None:
-        return self if struct is None else struct.parts.get(self.name)
+    def _read(self, struct: "Struct") -> T | None:
+        return struct.parts.get(self.name)
 
     def __set__(self, struct: "Struct", val: T | None) -> None:
         expect("val", val, self.kind or object)

@@ -76,7 +76,6 @@ def create_wc_flags_to_str(flags: int, /) -> str:
 class WcTmInfo(Struct):
     """`ibv_wc_tm_info`."""
 
-    __slots__ = ()
     tag = Number(U64)
     priv = Number(U32)
 
@@ -84,7 +83,6 @@ class WcTmInfo(Struct):
 class WC(Struct):
     """`ibv_wc`."""
 
-    __slots__ = ()
     wr_id = Number(U64, "WR ID")
     status = Number(enum("ibv_wc_status"), "status", cqe_status_to_str)
     opcode = Number(enum("ibv_wc_opcode"), "opcode", cqe_opcode_to_str)

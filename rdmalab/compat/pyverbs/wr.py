@@ -24,7 +24,6 @@ _NO_LIST = "A WR needs at least one SGE"
 class SGE(Struct, PyverbsCM):
     """`ibv_sge`; addr as the program counts it."""
 
-    __slots__ = ()
     addr = Number(U64, "Address", hex)
     length = Number(U32, "Length")
     lkey = Number(U32, "Key", hex)
@@ -103,7 +102,6 @@ W = TypeVar("W", bound=_Request)
 class RecvWR(_Request):
     """`ibv_recv_wr`."""
 
-    __slots__ = ()
     wr_id = Number(U64, "WR ID")
     num_sge = Number(INT, "Num SGE")
 

@@ -11,7 +11,6 @@ from rdmalab.hca.objects import XrcDomain
 class XRCDInitAttr(Struct):
     """`ibv_xrcd_init_attr`."""
 
-    __slots__ = ()
     fd = Number(INT)
     comp_mask = Number(UINT32)
     oflags = Number(INT)
@@ -23,7 +22,6 @@ class XRCDInitAttr(Struct):
 class XRCD(LabObject[XrcDomain]):
     """`ibv_xrcd`. The lab knows a file by a number; here it is the inode, not the descriptor."""
 
-    __slots__ = ()
     DESTROY, FAILS, RANK = "close_xrcd", "Failed to dealloc XRCD", 9
 
     def __init__(self, context: Context, init_attr: XRCDInitAttr) -> None:

@@ -195,6 +195,7 @@ def test_a_world_is_held_stepped_and_run_under_its_programs() -> None:
         terminal.send(b"show story last=3\r")
         terminal.wait_for(".pd0, called by ibv_rc_pingpong (")
         terminal.send(CTRL_D)
+        terminal.wait_for("the session of the programs was not kept: exec --save FILE")
         assert terminal.wait_exit() == 0
 
 

@@ -177,7 +177,7 @@ def test_a_program_reaches_only_its_own_node(server: tuple[Server, Path]) -> Non
     assert peer.sock.recv(1) == b""
 
 
-@each("number", drawn_numbers("messages", 20, 1_000))
+@each("number", drawn_numbers("messages", 12, 1_000))
 def test_fuzzed_messages_leave_the_lab_alive(number: int) -> None:
     """Real words with random fields and tails, random words and bytes: no exception, no hang."""
     chance = chance_of("messages", number)
