@@ -5,7 +5,7 @@ and a step in the middle may be left out.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 from typing import Any
 
@@ -29,6 +29,7 @@ from rdmalab.grammar.hints import listed, part_of_sge, quoted, suggest
 from rdmalab.grammar.syntax import Argument, Atom, Braces, Reader, Value
 from rdmalab.grammar.tokens import Token, tokenize
 from rdmalab.grammar.values import NULLS, example, is_null, legal_words, scalar
+from rdmalab.spec.row import dataclass
 
 Path = tuple[str, ...]
 
@@ -292,7 +293,8 @@ class Gathering:
             only = slots.get(missing[0]) if len(missing) == 1 else None
             if only is not None and isinstance(only.kind, MomentKind | ExpressionKind | WordKind):
                 hint = example(only.kind)
-            raise NotUnderstood(f"{who} also needs {', '.join(wanted)}", place, hint)
+            needs = "also needs" if self._written else "needs"
+            raise NotUnderstood(f"{who} {needs} {', '.join(wanted)}", place, hint)
 
     def lacks(self, slot: Slot) -> bool:
         """True if nothing was given for it, nor for the record that it is a part of."""

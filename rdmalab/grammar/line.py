@@ -184,6 +184,18 @@ def _no_verb(verb: Token, vocabulary: Mapping[str, Command]) -> NotUnderstood:
     return UnknownVerb(f"no verb {quoted(verb.text)}", verb.place, near)
 
 
+def as_typed(text: str) -> str:
+    """A text that may be copied from a screen, without prompts and without folds.
+
+    A row that begins with `key=` goes on with the command before it: no command begins so.
+    """
+    return _FOLD.sub(" ", _PROMPT.sub("", text))
+
+
+_PROMPT = re.compile(r"^[ \t]*[A-Z]\w*> ", re.MULTILINE)
+_FOLD = re.compile(r"(?<=\S)[ \t]*\n[ \t]*(?=[a-z][\w.]*=(?!=))")
+
+
 def commands_of(text: str) -> list[tuple[int, str]]:
     """The commands of a pasted text or a file, with the number of the line where each begins."""
     return list(commands_in(enumerate(text.splitlines(), 1)))

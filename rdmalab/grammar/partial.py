@@ -1,7 +1,7 @@
 """An incomplete line: its arguments so far, and what may follow. Works on any broken text."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from rdmalab.command import (
     NOWHERE,
@@ -19,6 +19,7 @@ from rdmalab.grammar.sentence import Sentence, find_verb
 from rdmalab.grammar.syntax import Atom, Braces, Value, commands
 from rdmalab.grammar.tokens import Lexeme, Token, folded, opens_lines, scan, scan_expression
 from rdmalab.grammar.values import alternatives
+from rdmalab.spec.row import dataclass
 
 
 @dataclass(slots=True)
@@ -105,12 +106,8 @@ def _given(
         part.slot.dotted: part
         for outer in parts
         for part in outer.inner or [outer]
-        if part.slot and not _touches(part.argument.place, cursor)
+        if part.slot and not (part.argument.place.start <= cursor <= part.argument.place.stop)
     }
-
-
-def _touches(place: Span, cursor: int) -> bool:
-    return place.start <= cursor <= place.stop
 
 
 def _in_arguments(sentence: Sentence, cursor: int) -> Expected:

@@ -194,7 +194,7 @@ def example(kind: ArgumentKind) -> str:
 
 _EXAMPLES: dict[type[ArgumentKind], str] = {
     RecordKind: "write {key=value …}",
-    TextKind: 'write "some text"',
+    TextKind: 'write a word, or "a text" in quotes',
     ProseKind: "write a word or a line",
     ThingKind: "write a name, A.qp0",
     NewKind: "write a new name, A.qp0",
@@ -202,7 +202,7 @@ _EXAMPLES: dict[type[ArgumentKind], str] = {
     MomentKind: "write an event, 30, a time, 9.2us, a checkpoint, @name, a branch, start or end",
     BooleanKind: "write 0 or 1",
     LinesKind: "write {poll_cq A.cq0; sleep 1us}",
-    ExpressionKind: "write a question, A.qp0.state == ERR",
+    ExpressionKind: "write a question: A.qp0.state == ERR",
 }
 
 

@@ -4,7 +4,6 @@ import dataclasses
 import importlib
 import pkgutil
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from importlib.abc import InspectLoader
@@ -18,7 +17,7 @@ from rdmalab.hca import admission, extended, requester, send_checks
 from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec import absent, c_library, work
-from rdmalab.spec.access import Access, MWType, Rereg
+from rdmalab.spec.access import UNSUPPORTED, Access, MWType, Rereg
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.builders import InitMask
 from rdmalab.spec.completions import WcEx
@@ -35,6 +34,7 @@ from rdmalab.spec.limits import (
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES, Service
 from rdmalab.spec.profiles import CELLS, PROFILES, STRICT, Profile
 from rdmalab.spec.refusals import REQUESTER_STATUS, Syndrome
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.rules import RULES, errno_name
 from rdmalab.spec.srq import OpenFlag, SrqAttrMask, SrqType
 from rdmalab.spec.states import ATTRIBUTES, MTU, STATES, Attr, MigState, QPState, QPType
@@ -208,7 +208,7 @@ def _send_flag(device: Device, flag: work.SendFlags) -> bool:
 
 def _right(device: Device, right: Access) -> bool:
     wanted = any(work.WORK[wr].remote & right for wr in work.WROpcode if _work(device, wr))
-    return wanted or _named(device, right)
+    return wanted or (_named(device, right) and not right & UNSUPPORTED)
 
 
 def _window(device: Device, kind: MWType) -> bool:

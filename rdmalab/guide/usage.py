@@ -1,7 +1,7 @@
 """Commands as their signatures and docstrings have them: the usage line, the keys, the pages."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ from rdmalab.grammar.values import legal_words
 from rdmalab.guide import attributes, states
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import About, Entry, Sort
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.rules import OF_EVERY_POST, POSTS, RULES, errno_name
 from rdmalab.spec.states import ATTRIBUTES
 from rdmalab.spec.work import WORK
@@ -19,12 +20,12 @@ from rdmalab.spec.work import WORK
 _WIDEST_USAGE = 6  # optional keys that a usage line still names
 _RULES_NAMED = 6  # of an errno, in an article
 _WIDEST_ENUM = 8  # members that a table of keys still names
-_SEE = "See:"
+_SEE, _ITEM = "See:", "* "
 
 
 @dataclass(slots=True)
 class Docstring:
-    """A command's docstring, taken apart."""
+    """A command's docstring, taken apart. An item of a list, `* WORD: text`, is a paragraph."""
 
     summary: str
     paragraphs: list[str] = field(default_factory=list)
@@ -41,9 +42,8 @@ def docstring(command: Command) -> Docstring:
             if line.startswith(_SEE):
                 parsed.see += [part.strip() for part in line.removeprefix(_SEE).split(";")]
             elif line and not line.startswith(EXAMPLE):
-                prose.append(line)
-        if prose:
-            parsed.paragraphs.append(" ".join(prose))
+                prose.append(f"\n{line}" if line.startswith(_ITEM) else line)
+        parsed.paragraphs += " ".join(prose).removeprefix("\n").split(" \n") if prose else []
     return parsed
 
 
@@ -63,9 +63,9 @@ _TABLES: dict[str, Callable[[], Row]] = {
 
 
 def brief(command: Command) -> Article:
-    """Article of `explain` about a command."""
+    """Article of `explain` about a command; `help` has the items of lists, too."""
     parsed = docstring(command)
-    rows: list[Row] = [("usage", usage(command)), ("", [parsed.summary, *parsed.paragraphs])]
+    rows: list[Row] = [("usage", usage(command)), *(r for r in _prose(parsed) if not r[0])]
     if command.name in _TABLES:
         rows.append(_TABLES[command.name]())
     rows += [("refuses", list(_refuses(command.name))), ("example", parsed.examples)]
@@ -88,13 +88,25 @@ def _refuses(verb: str) -> Iterator[str]:
 def page(command: Command) -> Article:
     """Article of `help` about a command: all of `brief` but tables, and every key."""
     parsed = docstring(command)
-    rows: list[Row] = [("usage", usage(command)), ("", [parsed.summary, *parsed.paragraphs])]
-    rows += _key_rows(command)
+    about = dict(_prose(parsed))
+    keys = [
+        (key, f"{text}; {about[key]}" if key in about else text) for key, text in _key_rows(command)
+    ]
+    own = [row for row in _prose(parsed) if row[0] not in dict(keys)]
+    rows: list[Row] = [("usage", usage(command)), *own, *keys]
     rows.append(("example", parsed.examples))
     see = _others(parsed.see, command)
     see += [f"explain {command.name}"] * (command.name in _TABLES)
     sort = "changes the world, journaled" if command.changes_world else "no event of its own"
     return article(command.name, sort, rows, see)
+
+
+def _prose(parsed: Docstring) -> Iterator[tuple[str, str]]:
+    """The summary and the paragraphs; an item of a list stands beside its word."""
+    yield "", parsed.summary
+    for text in parsed.paragraphs:
+        head, _, rest = text.removeprefix(_ITEM).partition(": ")
+        yield (head, rest) if text.startswith(_ITEM) else ("", text)
 
 
 def _others(see: list[str], command: Command) -> list[str]:

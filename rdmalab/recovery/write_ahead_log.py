@@ -241,7 +241,7 @@ class WriteAheadLog(NullLog):
         return self._stream
 
     def _append(self, stream: BinaryIO, record: LogRecord) -> None:
-        octets = _line(record)
+        octets = json.dumps(record, separators=(",", ":")).encode() + b"\n"
         stream.write(octets)
         if self.listener is not None and self.file is not None:
             self.listener(self.file, octets)
@@ -266,7 +266,3 @@ def place_of(session: Session) -> LoggedMoment:
 def fingerprint(text: str) -> str:
     """The SHA-256 of a text in UTF-8, in hexadecimal."""
     return sha256(text.encode()).hexdigest()
-
-
-def _line(record: LogRecord) -> bytes:
-    return json.dumps(record, separators=(",", ":")).encode() + b"\n"

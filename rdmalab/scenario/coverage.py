@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from rdmalab.guide.sentences import not_applicable, page, statements
-from rdmalab.scenario.field_types import FORMAT
+from rdmalab.scenario.field_types import FORMAT, Printed
 from rdmalab.scenario.runner import Runner
 from rdmalab.version import VERSION
 
@@ -28,11 +28,7 @@ class Bound(NamedTuple):
     passed: bool
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-
-
-class ItemModel(_Model):
+class ItemModel(Printed):
     """A scenario or a test."""
 
     item: str
@@ -40,7 +36,7 @@ class ItemModel(_Model):
     passed: bool
 
 
-class StatementModel(_Model):
+class StatementModel(Printed):
     """A statement of the documents, and what shows it."""
 
     id: str
@@ -54,10 +50,8 @@ class StatementModel(_Model):
     items: list[ItemModel] = Field(default_factory=list)
 
 
-class CoverageModel(_Model):
+class CoverageModel(Printed, title="rdmalab coverage"):
     """Document that `rdmalab lessons --coverage --json` prints."""
-
-    model_config = ConfigDict(title="rdmalab coverage")
 
     rdmalab: int = FORMAT
     """Version of this document."""

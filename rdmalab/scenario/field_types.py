@@ -4,10 +4,10 @@ Each is an annotation for pydantic: the parser of the text, and its JSON schema.
 """
 
 import re
-from collections.abc import Callable
 from typing import Annotated
+from unicodedata import combining, normalize
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from rdmalab.command import NotUnderstood, Unit
@@ -31,6 +31,14 @@ _OWNED = re.compile(r"[A-Z]\.[A-Za-z_]\w*", re.ASCII)
 _PARAMETER = re.compile(r"[A-Za-z_]\w{0,31}", re.ASCII)
 _INCLUDED = re.compile(r"(?:\w[\w.-]*/)*\w[\w.-]*\.yaml", re.ASCII)
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
+
+
+class Printed(BaseModel, extra="forbid", use_attribute_docstrings=True):
+    """Base of all parts of the documents that commands print as JSON."""
+
+
+_Parts = tuple[BeforeValidator, WithJsonSchema]
+"""The annotations of a type: its validator and its schema."""
 
 
 def wrong(message: str, hint: str = "", key: str = "") -> PydanticCustomError:
@@ -65,31 +73,30 @@ def number(low: int, high: int, hint: str) -> BeforeValidator:
     return _number(Unit.NUMBER, low, high, hint)
 
 
-def integer(low: int, high: int, hint: str) -> tuple[BeforeValidator, WithJsonSchema]:
-    """The annotations of a plain number in a range: its validator and its schema."""
+def integer(low: int, high: int, hint: str) -> _Parts:
+    """The annotations of a plain number in a range."""
     parts = {"type": "integer", "minimum": low, "maximum": high}
     return number(low, high, hint), WithJsonSchema(parts)
 
 
-def _named(of: Callable[[], list[str]], what: str) -> BeforeValidator:
+def _named(names: list[str], what: str) -> _Parts:
     def read(value: object) -> str:
-        names = of()
         text = _text(value, what, listed(names))
         if text not in names:
             raise wrong(f"{quoted(text)} is not {what}", suggest(text, names))
         return text
 
-    return BeforeValidator(read)
+    return BeforeValidator(read), _typed(enum=names)
 
 
-def _matching(pattern: re.Pattern[str], what: str, hint: str) -> BeforeValidator:
+def _matching(pattern: re.Pattern[str], what: str, hint: str) -> _Parts:
     def read(value: object) -> str:
         text = _text(value, what, hint)
         if not pattern.fullmatch(text):
             raise wrong(f"{quoted(text)} is not {what}", hint)
         return text
 
-    return BeforeValidator(read)
+    return BeforeValidator(read), _schema(type="string", pattern=f"^{pattern.pattern}$")
 
 
 def _value_text(value: object) -> str:
@@ -143,8 +150,6 @@ def _typed(**parts: object) -> WithJsonSchema:
 
 
 _WHOLE = {"type": ["integer", "string"]}
-_LAYERS = [layer.text for layer in LinkLayer if layer]
-_ERRNOS = sorted(set(ERRNO_NAMES.values()))
 
 Version = Annotated[int, BeforeValidator(_version), _schema(const=FORMAT)]
 Sentence = Annotated[str, BeforeValidator(_value_text), _schema(type="string", minLength=1)]
@@ -171,25 +176,19 @@ Rate = Annotated[
     _schema(type=["string", "integer"], examples=["100Gbps"]),
 ]  # fmt: skip
 Mtu = Annotated[int, BeforeValidator(_mtu), _typed(enum=[mtu.octets for mtu in MTU])]
-ProfileName = Annotated[str, _named(lambda: list(PROFILES), "a profile"),
-                        _typed(enum=list(PROFILES))]  # fmt: skip
-LayerName = Annotated[str, _named(lambda: _LAYERS, "a link layer"),
-                      _typed(enum=_LAYERS)]  # fmt: skip
-ErrnoName = Annotated[str, _named(lambda: _ERRNOS, "an errno"), _typed(enum=_ERRNOS)]
-NodeName = Annotated[str, _matching(_NODE, "a node", "nodes are called A, B, …"),
-                     _schema(type="string", pattern="^[A-Z]$")]  # fmt: skip
+ProfileName = Annotated[str, *_named(list(PROFILES), "a profile")]
+LayerName = Annotated[str, *_named([layer.text for layer in LinkLayer if layer], "a link layer")]
+ErrnoName = Annotated[str, *_named(sorted(set(ERRNO_NAMES.values())), "an errno")]
+NodeName = Annotated[str, *_matching(_NODE, "a node", "nodes are called A, B, …")]
 ProgramName = Annotated[
-    str, _matching(_OWNED, "the name of a program", "write it with its node: A.tx"),
-    _schema(type="string", pattern=f"^{_OWNED.pattern}$"),
-]  # fmt: skip
+    str, *_matching(_OWNED, "the name of a program", "write it with its node: A.tx")
+]
 ParameterName = Annotated[
-    str, _matching(_PARAMETER, "the name of a parameter", "letters, digits and _"),
-    _schema(type="string", pattern=f"^{_PARAMETER.pattern}$"),
-]  # fmt: skip
+    str, *_matching(_PARAMETER, "the name of a parameter", "letters, digits and _")
+]
 IncludePath = Annotated[
-    str, _matching(_INCLUDED, "a file in this folder", "write parts/pair.yaml: no .. and no /"),
-    _schema(type="string", pattern=f"^{_INCLUDED.pattern}$"),
-]  # fmt: skip
+    str, *_matching(_INCLUDED, "a file in this folder", "write parts/pair.yaml: no .. and no /")
+]
 StatementId = Annotated[
     str, BeforeValidator(_statement),
     _schema(type="string", pattern="^S[0-9]{3}$", examples=["S042"]),
@@ -201,7 +200,10 @@ def is_word(text: str) -> bool:
     return _WORD.fullmatch(text) is not None
 
 
-Word = Annotated[
-    str, _matching(_WORD, "a word", "letters, digits, - _ and ."),
-    _schema(type="string", pattern=f"^{_WORD.pattern}$"),
-]  # fmt: skip
+def as_word(text: str) -> str:
+    """The id that a name gives: `My-Lab` of `My Lab`; `lab` if it has no letter for one."""
+    plain = "".join(c for c in normalize("NFKD", text) if not combining(c))
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", plain).lstrip("-_.")[:64].rstrip("-") or "lab"
+
+
+Word = Annotated[str, *_matching(_WORD, "a word", "letters, digits, - _ and .")]

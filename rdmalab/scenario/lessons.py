@@ -6,18 +6,20 @@ files are read in 25 ms, so that no index of them is kept.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import starmap
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from rdmalab import disk
+from rdmalab.command import UserError
 from rdmalab.grammar.hints import quoted, suggest
-from rdmalab.scenario.field_types import FORMAT
+from rdmalab.scenario.field_types import FORMAT, Printed
 from rdmalab.scenario.files import LAB_SUFFIX, lesson_files, lessons_folder, read, short_name
 from rdmalab.scenario.model import Document
 from rdmalab.scenario.source import FileError
+from rdmalab.spec.row import dataclass
 from rdmalab.version import VERSION
 
 PATHS = "paths.yaml"
@@ -29,7 +31,7 @@ _KEY = re.compile(r"(?m)^(title|level|minutes|tags):[ \t]*(\[[^\]]*\]|.*(?:\n[ \
 _ESCAPED = {"'": "''", '"': '\\"'}  # a quote within quotes, in YAML
 
 
-class UnknownWord(Exception):  # noqa: N818  (the sentence says which)
+class UnknownWord(UserError):  # noqa: N818  (the sentence says which)
     """Raised for a path or a tag that no lesson has, with a suggestion."""
 
 
@@ -171,11 +173,7 @@ def following(name: str) -> ListedLesson | None:
     return after[0] if this is not None and after and after[0].path == this.path else None
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-
-
-class LessonModel(_Model):
+class LessonModel(Printed):
     """A lesson or a lab in the list."""
 
     name: str
@@ -200,10 +198,8 @@ class LessonModel(_Model):
     """Statements of the documents, those of steps included."""
 
 
-class LessonsModel(_Model):
+class LessonsModel(Printed, title="rdmalab lessons"):
     """Document that `rdmalab lessons --json` prints."""
-
-    model_config = ConfigDict(title="rdmalab lessons")
 
     rdmalab: int = FORMAT
     """Version of this document."""

@@ -349,10 +349,19 @@ def _two_nodes() -> dict[str, NodeOptions]:
 _Awaited = Annotated[list[field_types.Subject], Field(max_length=MAX_ASSERTIONS)]
 
 
-class Document(Section, BaseModel):
-    """A scenario of rdmalab: RDMA nodes, commands, and the expected results."""
+class _File(Section):
+    @model_validator(mode="before")
+    @classmethod
+    def _version_first(cls, given: object) -> object:
+        if not isinstance(given, dict):
+            raise field_types.wrong("a scenario is a mapping", "it begins with rdmalab: 1")
+        if next(iter(given), None) != "rdmalab":
+            raise field_types.wrong(NOT_FIRST, "begin the file with rdmalab: 1")
+        return given
 
-    model_config = ConfigDict(title="rdmalab scenario")
+
+class Document(_File, title="rdmalab scenario"):
+    """A scenario of rdmalab: RDMA nodes, commands, and the expected results."""
 
     rdmalab: field_types.Version
     """Version of the format; the first key."""
@@ -391,13 +400,8 @@ class Document(Section, BaseModel):
     """After the last step: what C programs wait for without end, `A.cq0`, as `exec --save` writes
     it."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _version_first(cls, given: object) -> object:
-        return _begun(given)
 
-
-class Part(Section, BaseModel):
+class Part(_File):
     """A file that others include: steps, and the parameters in them."""
 
     rdmalab: field_types.Version
@@ -406,20 +410,6 @@ class Part(Section, BaseModel):
     params: Params = {}
     setup: Annotated[list[Step], BeforeValidator(_steps)] = []
     steps: Annotated[list[Step], BeforeValidator(_steps)] = []
-
-    @model_validator(mode="before")
-    @classmethod
-    def _version_first(cls, given: object) -> object:
-        return _begun(given)
-
-
-def _begun(given: object) -> object:
-    """Check the first key of a file."""
-    if not isinstance(given, dict):
-        raise field_types.wrong("a scenario is a mapping", "it begins with rdmalab: 1")
-    if next(iter(given), None) != "rdmalab":
-        raise field_types.wrong(NOT_FIRST, "begin the file with rdmalab: 1")
-    return given
 
 
 def is_of_labs(key: str) -> bool:

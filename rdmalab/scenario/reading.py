@@ -69,7 +69,11 @@ def last_sentence(text: str) -> str:
 def open_letters(runner: "Runner") -> str:
     """The letters that answer the question which `next` reveals; empty if none is asked."""
     step = runner.coming
-    return "" if step is None else "".join(letter for letter, _ in choices(step))
+    return "" if step is None else _letters(step)
+
+
+def _letters(step: PlannedStep) -> str:
+    return "".join(letter for letter, _ in choices(step))
 
 
 def letters_before(runner: "Runner") -> set[str]:
@@ -185,6 +189,12 @@ def unanswered(steps: Iterable[PlannedStep]) -> Iterator[tuple[PlannedStep, str,
         elif step.step.reveal is not None:
             if asked is None:
                 yield step, "this reveal answers no question", "write predict: above it"
+            elif (right := right_letter(step.step.reveal)) not in (legal := _letters(asked)):
+                yield (
+                    step,
+                    f"its question has no choice {right}",
+                    f"legal: {', '.join(legal) or 'none'}",
+                )
             asked = None
     if asked is not None:
         yield asked, no_answer, write

@@ -4,9 +4,9 @@ import re
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from rdmalab.scenario.field_types import FORMAT
+from rdmalab.scenario.field_types import FORMAT, Printed
 from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.reading import read_in
 from rdmalab.scenario.result import ladder_text
@@ -20,18 +20,14 @@ from rdmalab.views import fmt, ladder
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-
-
-class PlaceModel(_Model):
+class PlaceModel(Printed):
     """A place in a file, counted from 1."""
 
     line: int
     column: int
 
 
-class StepModel(_Model):
+class StepModel(Printed):
     """The result of one step."""
 
     number: int
@@ -62,7 +58,7 @@ class StepModel(_Model):
     """Deviations between devices and documents that concern the step."""
 
 
-class ErrorModel(_Model):
+class ErrorModel(Printed):
     """A file with errors, which cannot run."""
 
     message: str
@@ -70,7 +66,7 @@ class ErrorModel(_Model):
     place: PlaceModel | None
 
 
-class ScenarioModel(_Model):
+class ScenarioModel(Printed):
     """The result of one file."""
 
     file: str
@@ -86,10 +82,8 @@ class ScenarioModel(_Model):
     steps: list[StepModel] = Field(default_factory=list)
 
 
-class RunModel(_Model):
+class RunModel(Printed, title="rdmalab run"):
     """Document that `rdmalab run --json` prints."""
-
-    model_config = ConfigDict(title="rdmalab run")
 
     rdmalab: int = FORMAT
     """Version of this document."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from rdmalab.session.run_control import SLICE
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES, Profile
 from rdmalab.spec.records import kind_of
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.rules import errno_name
 from rdmalab.views import completions, ladder, queues, srq
 from rdmalab.views.transit_effects import PACKETS
@@ -360,7 +361,7 @@ class _Retelling:
     def _run(self, events: int) -> None:
         last = self.again.world.event + events
         while left := last - self.again.world.event:
-            check()
+            check(self.again.world.event, self.session.history.end.event)
             self.again.history.run(min(left, SLICE))
 
     def _observed(self, step: SavedStep, first_record: int) -> SavedStep:

@@ -1,5 +1,6 @@
 """Errors of pydantic as errors with places in the file."""
 
+import re
 from typing import get_args
 
 from pydantic.fields import FieldInfo
@@ -24,6 +25,9 @@ _SHAPES = {
     "too_short": ("this list is empty", "add one"),
     "too_long": ("this list has too many items", "split it into two"),
 }
+
+_SWITCH = {"True": "yes", "False": "no"}
+_WORD = re.compile(r"(?!or\b)\w+")
 
 
 def unknown_key(key: str) -> str:
@@ -61,6 +65,9 @@ def misshapen(
             node = yaml_tree.key_of(root, (*path, context["key"]))
         return source.error(context["message"], context["hint"], yaml_tree.place_of(node))
     message, hint = _SHAPES.get(kind, (wrong["msg"].lower(), "look at the examples"))
+    if kind == "literal_error" and isinstance(given := wrong["input"], str):
+        words = [_SWITCH.get(word, word) for word in _WORD.findall(context["expected"])]
+        message, hint = f"{quoted(given)} is not legal here", suggest(given, words)
     if kind == "too_short" and context.get("actual_length"):
         message = f"at least {context['min_length']} items are required here"
     if kind in ("list_type", "too_short") and path:

@@ -1,4 +1,4 @@
-"""Cancel a long computation on ^C: it calls `check` between two short steps."""
+"""Cancel a long computation on ^C: it calls `check` between two short steps, and says how far."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +17,8 @@ def _never() -> bool:
 
 
 _WANTED: ContextVar[Callable[[], bool]] = ContextVar("stop requested", default=_never)
+PROGRESS: ContextVar[tuple[int, int]] = ContextVar("done, of", default=(0, 0))
+"""Set by `check`, in the context in which the computation runs."""
 
 
 @contextmanager
@@ -29,7 +31,12 @@ def stoppable(wanted: Callable[[], bool] = _never) -> Iterator[None]:
         _WANTED.reset(before)
 
 
-def check() -> None:
-    """Raise Stopped if the user has pressed ^C. Called every few milliseconds."""
+def check(done: int = 0, of: int = 0) -> None:
+    """Raise Stopped if the user has pressed ^C. Called every few milliseconds.
+
+    done, of: how many of the steps of this pass are done; of 0: not known here.
+    """
+    if of:
+        PROGRESS.set((done, of))
     if _WANTED.get()():
         raise Stopped

@@ -25,9 +25,26 @@ from rdmalab.command import (
     Thing,
     kinds,
 )
-from rdmalab.grammar.hints import world_hint
+from rdmalab.grammar.hints import suggest, world_hint
 from rdmalab.world.relations import exists
 from rdmalab.world.world import World
+
+_BEGIN = "begin with: use rc_pair"
+_MADE_BY = {
+    Noun.PD: "alloc_pd A.pd0",
+    Noun.MR: "reg_mr A.mr0 pd=A.pd0 length=4096 access=LOCAL_WRITE",
+    Noun.CQ: "create_cq A.cq0 cqe=16",
+    Noun.QP: "create_qp A.qp0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0",
+    Noun.CHANNEL: "create_comp_channel A.ch0",
+    Noun.TD: "alloc_td A.td0",
+    Noun.FLOW: "create_flow B.flow0 qp=B.qp0 dst_mac=B",
+    Noun.AH: "create_ah A.ah0 pd=A.pd0 to=B",
+    Noun.SRQ: "create_srq A.srq0 pd=A.pd0 max_wr=16",
+    Noun.XRCD: "open_xrcd A.xrcd0 oflag=O_CREAT",
+    Noun.MW: "alloc_mw A.mw0 pd=A.pd0 type=TYPE_2",
+    Noun.PROGRAM: "program A.tx lines={…}; help program",
+}
+"""A line that makes an object of each kind, where there is none."""
 
 
 class Names:
@@ -95,6 +112,21 @@ class Names:
             if name not in self.retired and noun in (None, thing.noun)
         ]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are only nodes."""
+        return all(self.thing_of[name].noun is Noun.NODE for name in self.all())
+
+    def way_to(self, noun: Noun | None = None) -> str:
+        """A hint what to type to get the first object of a noun; None: the first at all."""
+        if noun is Noun.PD and self.is_empty:  # with it one begins by hand
+            return f"type: {_MADE_BY[noun]}, or use rc_pair"
+        return _BEGIN if noun is None or self.is_empty else f"type: {_MADE_BY[noun]}"
+
+    def hint(self, unknown: str, among: Iterable[str]) -> str:
+        """A hint for a name that nothing has: how to begin, or the most similar of these names."""
+        return self.way_to() if self.is_empty else suggest(unknown, among)
+
 
 _NOUNS = {
     Noun.NODE: "a node",
@@ -145,14 +177,11 @@ class Binder:
         name = f"{ref.node}.{ref.name}" if ref.name else ref.node
         thing = self.names.thing_of.get(name)
         if thing is None:
-            raise self._unknown(ref, name, noun)
+            raise NotUnderstood(f"nothing is called {name}", ref.place, self._offer(name, noun))
         if noun is not None and thing.noun is not noun and thing.noun not in also:
             message = f"{name} is {_NOUNS[thing.noun]}, not {_NOUNS[noun]}"
             raise NotUnderstood(message, ref.place, self._offer(name, noun))
         return thing
-
-    def _unknown(self, ref: Ref, name: str, noun: Noun | None) -> NotUnderstood:
-        return NotUnderstood(f"nothing is called {name}", ref.place, self._offer(name, noun))
 
     def _offer(self, name: str, noun: Noun | None) -> str:
         if hint := world_hint(name):
@@ -161,9 +190,10 @@ class Binder:
         close = get_close_matches(name, living, 1, 0.6)
         if close:
             return f"did you mean {close[0]}?"
-        if living:
+        if living and (noun is Noun.NODE or not self.names.is_empty):
             return f"there is: {' '.join(living)}"
-        return f"there is not yet {_NOUNS[noun]}" if noun else "nothing exists yet"
+        how = self.names.way_to(noun)
+        return f"there is not yet {_NOUNS[noun]}; {how}" if noun else how
 
     def field(self, kind: kinds.ArgumentKind, short: RefShorthand, ref: Ref) -> int:
         """`mr->lkey`, `mr->addr + 8`: a field of a region or window, as a C program reads it."""

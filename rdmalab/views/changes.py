@@ -3,7 +3,6 @@
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rdmalab.command import Noun, Thing
@@ -15,6 +14,7 @@ from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.access import Rereg
 from rdmalab.spec.records import Kind, Part, Record, kind_of, node_of
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import MTU, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
@@ -57,7 +57,9 @@ def change_rows(world: World, names: Names, event: int | None = None) -> list[Ch
         moment, kind = RecordContext(world, names, record), kind_of(record)
         if (row := _ONE.get(kind)) is not None:
             texts = (text if isinstance(text, str) else text(moment) for text in row)
-            rows.append(ChangeRow(*texts))
+            # An event of any object waits at its node.
+            of_node = rec.KINDS[kind].noun == "any"
+            rows.append(ChangeRow(node_of(record) if of_node else _object(moment), *texts))
         elif (several := _SEVERAL.get(kind)) is not None:
             rows += several(moment, is_latest)
     return rows + [ChangeRow(*row) for row in counted_rows(world, names, span)]
@@ -65,8 +67,8 @@ def change_rows(world: World, names: Names, event: int | None = None) -> list[Ch
 
 # --------------------------------------------------------------------------- one row a record
 Text = str | Callable[[RecordContext], str]
-_Row = tuple[Text, Text, Text, Text]
-"""The name of the owner, the field, the value before and after."""
+_Row = tuple[Text, Text, Text]
+"""The field, the value before and after."""
 
 
 def _of(part: Part[object]) -> Callable[[RecordContext], str]:
@@ -75,10 +77,6 @@ def _of(part: Part[object]) -> Callable[[RecordContext], str]:
 
 def _object(moment: RecordContext) -> str:
     return subject(moment.names, moment.record)
-
-
-def _node(moment: RecordContext) -> str:
-    return node_of(moment.record)
 
 
 def _status_field(moment: RecordContext) -> str:
@@ -100,78 +98,64 @@ def _event(moment: RecordContext) -> str:
 
 # The kinds of records that change one value.
 _ONE: dict[Kind, _Row] = {
-    Kind.STATE_CHANGED: (_object, "state", _of(rec.old_state_of), _of(rec.new_state_of)),
+    Kind.STATE_CHANGED: ("state", _of(rec.old_state_of), _of(rec.new_state_of)),
     Kind.MIGRATION_CHANGED: (
-        _object,
         "path_mig_state",
         _of(rec.old_mig_state_of),
         _of(rec.new_mig_state_of),
     ),
-    Kind.REGION_OPENED: (_object, "region.open", "no", "yes"),
-    Kind.WR_BUILT: (_object, "region", "", _of(rec.send_wr_of)),
-    Kind.WR_FILLED: (_object, "region", "", _of(rec.send_wr_of)),
-    Kind.BATCH_FAILED: (_object, "region.error", "", _of(rec.batch_error_of)),
-    Kind.WQE_STARTED: (_object, _status_field, "POSTED", "ON_WIRE"),
-    Kind.WQE_COMPLETED: (_object, _status_field, "", _completion),
+    Kind.REGION_OPENED: ("region.open", "no", "yes"),
+    Kind.WR_BUILT: ("region", "", _of(rec.send_wr_of)),
+    Kind.WR_FILLED: ("region", "", _of(rec.send_wr_of)),
+    Kind.BATCH_FAILED: ("region.error", "", _of(rec.batch_error_of)),
+    Kind.WQE_STARTED: (_status_field, "POSTED", "ON_WIRE"),
+    Kind.WQE_COMPLETED: (_status_field, "", _completion),
     Kind.TIMER_ARMED: (
-        _object,
         lambda m: f"{rec.reason_of(m.record)}_timer.at_ns",
         "",
         _of(rec.expires_ns_of),
     ),
-    Kind.TIMER_FIRED: (_object, lambda m: f"{rec.reason_of(m.record)}_timer.armed", "on", "off"),
-    Kind.WENT_BACK: (_object, "next_psn", "", _of(rec.psn_of)),
-    Kind.CQ_ARMED: (_object, "armed", "", lambda m: rec.arm_of(m.record).name),
-    Kind.CQ_RESIZED: (_object, "capacity", _of(rec.old_size_of), _of(rec.new_size_of)),
-    Kind.POLL_STARTED: (_object, "current", "", _of(rec.cqe_of)),
-    Kind.POLL_ADVANCED: (_object, "current", "", _of(rec.cqe_of)),
+    Kind.TIMER_FIRED: (lambda m: f"{rec.reason_of(m.record)}_timer.armed", "on", "off"),
+    Kind.WENT_BACK: ("next_psn", "", _of(rec.psn_of)),
+    Kind.CQ_ARMED: ("armed", "", lambda m: rec.arm_of(m.record).name),
+    Kind.CQ_RESIZED: ("capacity", _of(rec.old_size_of), _of(rec.new_size_of)),
+    Kind.POLL_STARTED: ("current", "", _of(rec.cqe_of)),
+    Kind.POLL_ADVANCED: ("current", "", _of(rec.cqe_of)),
     Kind.SRQ_SET: (
-        _object,
         lambda m: "limit" if rec.srq_field_of(m.record) == "srq_limit" else "capacity",
         "",
         _of(rec.srq_value_of),
     ),
-    Kind.SRQ_FAILED: (_object, "error", "no", "yes"),
-    Kind.QP_SHARED: (_object, "opened", "", _of(rec.count_of)),
-    Kind.WINDOW_BOUND: (_object, "state", "FREE", "BOUND"),
-    Kind.WINDOW_INVALIDATED: (_object, "state", "BOUND", "FREE"),
-    Kind.GROUP_JOINED: (_object, _group, "", "joined"),
-    Kind.GROUP_LEFT: (_object, _group, "joined", "left"),
-    Kind.PROGRAM_RAN: (_object, "line", "", _of(rec.line_number_of)),
-    Kind.PROGRAM_WAITED: (_object, "state", "RUNNING", "WAITING"),
-    Kind.PROGRAM_WOKEN: (_object, "state", "WAITING", "RUNNING"),
-    Kind.PROGRAM_DONE: (_object, "state", "RUNNING", "DONE"),
-    Kind.PROGRAM_FAILED: (_object, "state", "", "FAILED"),
-    Kind.PORT_CHANGED: (_node, "port.state", "", _of(rec.port_state_of)),
-    Kind.LINK_LAYER_SET: (_node, "port.link_layer", "", _of(rec.link_layer_of)),
+    Kind.SRQ_FAILED: ("error", "no", "yes"),
+    Kind.QP_SHARED: ("opened", "", _of(rec.count_of)),
+    Kind.WINDOW_BOUND: ("state", "FREE", "BOUND"),
+    Kind.WINDOW_INVALIDATED: ("state", "BOUND", "FREE"),
+    Kind.GROUP_JOINED: (_group, "", "joined"),
+    Kind.GROUP_LEFT: (_group, "joined", "left"),
+    Kind.PROGRAM_RAN: ("line", "", _of(rec.line_number_of)),
+    Kind.PROGRAM_WAITED: ("state", "RUNNING", "WAITING"),
+    Kind.PROGRAM_WOKEN: ("state", "WAITING", "RUNNING"),
+    Kind.PROGRAM_DONE: ("state", "RUNNING", "DONE"),
+    Kind.PROGRAM_FAILED: ("state", "", "FAILED"),
+    Kind.PORT_CHANGED: ("port.state", "", _of(rec.port_state_of)),
+    Kind.LINK_LAYER_SET: ("port.link_layer", "", _of(rec.link_layer_of)),
     Kind.GID_SET: (
-        _node,
         lambda m: f"port.gids[{rec.table_index_of(m.record)}]",
         "",
         _of(rec.gid_entry_of),
     ),
-    Kind.PKEY_SET: (
-        _node,
-        lambda m: f"port.pkeys[{rec.table_index_of(m.record)}]",
-        "",
-        _of(rec.pkey_of),
-    ),
-    Kind.DEVICE_OPENED: (_node, "device.state", "", "open"),
-    Kind.DEVICE_CLOSED: (_node, "device.state", "", "closed"),
-    Kind.DEVICE_DIED: (_node, "device.state", "", "dead"),
-    Kind.ASYNC_RAISED: (_node, "async_events", "", _event),
-    Kind.ASYNC_TAKEN: (_node, _event, "waiting", "taken"),
-    Kind.ASYNC_ACKED: (_node, _event, "taken", "acked"),
-    Kind.EVENTS_DISCARDED: (_node, "events", "", lambda m: f"-{rec.count_of(m.record)}"),
-    Kind.LINK_SET: (
-        "",
-        lambda m: f"link.{rec.setting_of(m.record)}",
-        "",
-        _of(rec.setting_value_of),
-    ),
-    Kind.FAULT_SET: ("", "link.faults", "", lambda m: f"set {rec.fault_of(m.record)}"),
-    Kind.FAULT_CLEARED: ("", "link.faults", "", lambda m: f"{rec.count_of(m.record)} cleared"),
-    Kind.FAULT_TRIGGERED: ("", "link.faults", "", lambda m: f"{rec.fault_of(m.record)} is cleared"),
+    Kind.PKEY_SET: (lambda m: f"port.pkeys[{rec.table_index_of(m.record)}]", "", _of(rec.pkey_of)),
+    Kind.DEVICE_OPENED: ("device.state", "", "open"),
+    Kind.DEVICE_CLOSED: ("device.state", "", "closed"),
+    Kind.DEVICE_DIED: ("device.state", "", "dead"),
+    Kind.ASYNC_RAISED: ("async_events", "", _event),
+    Kind.ASYNC_TAKEN: (_event, "waiting", "taken"),
+    Kind.ASYNC_ACKED: (_event, "taken", "acked"),
+    Kind.EVENTS_DISCARDED: ("events", "", lambda m: f"-{rec.count_of(m.record)}"),
+    Kind.LINK_SET: (lambda m: f"link.{rec.setting_of(m.record)}", "", _of(rec.setting_value_of)),
+    Kind.FAULT_SET: ("link.faults", "", lambda m: f"set {rec.fault_of(m.record)}"),
+    Kind.FAULT_CLEARED: ("link.faults", "", lambda m: f"{rec.count_of(m.record)} cleared"),
+    Kind.FAULT_TRIGGERED: ("link.faults", "", lambda m: f"{rec.fault_of(m.record)} is cleared"),
 }
 
 

@@ -1,11 +1,12 @@
 """Columns of rows, described once, beside their classes."""
 
-from collections.abc import Callable, Container
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Container, Iterable
+from dataclasses import KW_ONLY
 from enum import Enum, auto
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 from rdmalab.hca.attributes import Fields
+from rdmalab.spec.row import dataclass
 
 R = TypeVar("R")
 
@@ -109,11 +110,18 @@ COLUMNS: dict[type, tuple[Column, ...]] = {}
 """The columns of each class of rows, in the order in which they are shown."""
 
 
+@dataclass(slots=True)
+class NamedObject:
+    """The row of an object that has a name."""
+
+    name: Annotated[str, "its name"]
+    node: Annotated[str, "whose it is"]
+
+
 def same_fields(cls: type, source: object, unset: object = None) -> Fields:
     """Fields of a class of rows that an object has by the same name; unset: in place of None."""
-    found = {
-        name: getattr(source, name) for name in vars(cls)["__slots__"] if hasattr(source, name)
-    }
+    names: Iterable[str] = vars(cls)["__dataclass_fields__"]
+    found = {name: getattr(source, name) for name in names if hasattr(source, name)}
     return {name: unset if value is None else value for name, value in found.items()}
 
 

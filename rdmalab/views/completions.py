@@ -1,7 +1,6 @@
 """Completion queues and the completions in them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 from rdmalab.command import Noun, Thing
@@ -15,6 +14,7 @@ from rdmalab.spec import records as rec
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm, WcEx
 from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, WCFlags, WCOpcode
@@ -24,11 +24,9 @@ from rdmalab.world.world import World
 
 
 @dataclass(slots=True)
-class ChannelRow:
+class ChannelRow(columns.NamedObject):
     """A completion channel."""
 
-    name: Annotated[str, "its name"]
-    node: Annotated[str, "whose it is"]
     cqs: Annotated[str, "the completion queues that use it"]
     events: Annotated[int, "completion events that are not yet read"]
     unacked: Annotated[int, "events of its queues that were read and not acknowledged"]
@@ -161,11 +159,9 @@ describe(
 
 
 @dataclass(slots=True)
-class CqRow:
+class CqRow(columns.NamedObject):
     """A completion queue."""
 
-    name: Annotated[str, "its name"]
-    node: Annotated[str, "whose it is"]
     capacity: Annotated[int, "completions it can hold: cqe as granted"]
     count: Annotated[int, "completions in the CQ, not yet polled"]
     free: Annotated[int, "completions that still fit"]

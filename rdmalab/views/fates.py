@@ -1,7 +1,7 @@
 """Fate of a packet: where it ended, why, and which completions its arrival added."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum, auto
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import ATOMIC_BYTES, OPCODES
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt
 from rdmalab.views.key_denials import Denial, denial_text
@@ -79,8 +80,9 @@ def _ends(records: Records, numbers: Sequence[int]) -> dict[int, int]:
             ends[number] = number + 1
         else:
             awaited.add(number)
-    for number in range(min(awaited, default=len(records)) + 1, len(records)):
-        check()
+    many = len(records)
+    for number in range(min(awaited, default=many) + 1, many):
+        check(number, many)
         cause = rec.cause_of(records[number])
         if cause in awaited and kind_of(records[number]) in _ARRIVALS:
             ends[cause] = number

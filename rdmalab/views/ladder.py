@@ -1,7 +1,6 @@
 """The ladder diagram: packets and what became of them, timers, and planned events."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.session.interruption import check
@@ -10,6 +9,7 @@ from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import PacketName
 from rdmalab.spec.records import Kind, kind_of
 from rdmalab.spec.refusals import Syndrome
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt, record_text
 from rdmalab.views.columns import USUAL, Col, Meaning, describe, words
 from rdmalab.views.fates import Ending, Fate, completions_of, endings, sent_again
@@ -199,11 +199,14 @@ def packet_row(world: World, names: Names, number: int) -> PacketRow:
 def packet_rows(world: World, names: Names, numbers: Iterable[int]) -> list[PacketRow]:
     """The packets that these records sent, in their order."""
     found = endings(world, names, list(numbers))
-    return [_packet_row(world, names, number, ending) for number, ending in found.items()]
+    rows: list[PacketRow] = []
+    for number, ending in found.items():
+        check(len(rows), len(found))
+        rows.append(_packet_row(world, names, number, ending))
+    return rows
 
 
 def _packet_row(world: World, names: Names, number: int, ending: Ending) -> PacketRow:
-    check()
     record = world.trace.records[number]
     facts = {name: fact(world, names, record) for name, fact in FACTS.items()}
     return PacketRow(

@@ -1,6 +1,5 @@
 """Memory: regions, windows, domains, bytes with the marks of an event, bytes the HCA uses."""
 
-from dataclasses import dataclass
 from enum import IntEnum, auto
 from typing import Annotated
 
@@ -11,20 +10,19 @@ from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
 from rdmalab.session.names import Names
 from rdmalab.spec.access import Access, MWType
 from rdmalab.spec.records import Kind, address_of, kind_of, length_of, node_of
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.work import Local
 from rdmalab.views import fmt
-from rdmalab.views.columns import ALL, USUAL, Col, Meaning, describe, describe_fields
+from rdmalab.views.columns import ALL, USUAL, Col, Meaning, NamedObject, describe, describe_fields
 from rdmalab.world.world import World
 
 WIDTH = 16
 
 
 @dataclass(slots=True)
-class MrRow:
+class MrRow(NamedObject):
     """A memory region."""
 
-    name: Annotated[str, "its name"]
-    node: Annotated[str, "whose it is"]
     addr: Annotated[int, "virtual address of its first byte"]
     iova: Annotated[int, "the address of that byte in work requests (iova)"]
     length: Annotated[int, "bytes"]
@@ -48,11 +46,9 @@ describe(
 
 
 @dataclass(slots=True)
-class PdRow:
+class PdRow(NamedObject):
     """A protection domain and the number of objects in it."""
 
-    name: Annotated[str, "its name"]
-    node: Annotated[str, "whose it is"]
     mrs: Annotated[int, "memory regions in it"]
     mws: Annotated[int, "memory windows in it"]
     qps: Annotated[int, "queue pairs in it"]
@@ -64,11 +60,9 @@ describe_fields(PdRow, "mrs", "mws", "qps", "base", "td", form=fmt.value)
 
 
 @dataclass(slots=True)
-class TdRow:
+class TdRow(NamedObject):
     """A thread domain and the number of objects in it."""
 
-    name: Annotated[str, "its name"]
-    node: Annotated[str, "whose it is"]
     parents: Annotated[int, "parent domains that hold it"]
     qps: Annotated[int, "queue pairs in those, which take no lock"]
 
@@ -280,11 +274,9 @@ class WindowState(IntEnum):
 
 
 @dataclass(slots=True)
-class MwRow:
+class MwRow(NamedObject):
     """A memory window."""
 
-    name: Annotated[str, "its name"]
-    node: Annotated[str, "whose it is"]
     type: Annotated[MWType, "its type: 1 (the library chooses the rkey) or 2 (the program does)"]
     state: Annotated[WindowState, "BOUND or FREE"]
     rkey: Annotated[int, "the current key; of an unbound window the last one"]

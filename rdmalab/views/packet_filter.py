@@ -1,18 +1,22 @@
 """Filters of packets: `opcode=ACK, from=B`, `psn >= 3 and fate == LOST`, or a text."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from rdmalab.command import NotUnderstood
-from rdmalab.grammar.answers import Unknown, evaluate, fits
+from rdmalab.grammar.answers import Unknown, evaluate
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.nodes import Binary, Call, Literal, Node, Path, Unary
+from rdmalab.grammar.trees import render
 from rdmalab.views.ladder import PacketRow
 from rdmalab.views.packets import SHORT
 from rdmalab.views.query_fields import field_hints
-from rdmalab.views.query_types import check_filters, check_types, nouns_by_prefix
+from rdmalab.views.query_types import check_types, nouns_by_prefix
 
 _FILTERS = re.compile(r"\w+\s*!?=(?!=)")
+_QUOTED = re.compile(r'("[^"]*")')
+_ALONE = re.compile(r"(?<![=!<>])=(?!=)")
+_NEXT = re.compile(r"\b(?!(?:and|or|not)\b)(\w+)\s+(?=(?!and\b|or\b)\w[\w.]*\s*[=!<>])")
 _COMPARED = re.compile(r"[<>=]|\b(and|or|not)\b")
 _LAST = ("wire", "last")
 _HINT = "write opcode=ACK, from=B, or psn >= 3"
@@ -26,15 +30,44 @@ def packet_filter(text: str) -> Wanted | None:
     The words are those of `wire.count(…)` and of `wire.last`. NotUnderstood if the text is a filter
     that has a mistake.
     """
-    if _FILTERS.match(text):
-        node = parse_expression(f"wire.any({text})").node
-        evaluate(node, _Checked())
-    elif text in field_hints(PacketRow) or _COMPARED.search(text):
-        node = _of_last(parse_expression(text).node)
-        check_types(node, nouns_by_prefix)
-    else:
+    is_filter = _FILTERS.match(text) or text in field_hints(PacketRow) or _COMPARED.search(text)
+    if not is_filter:
         return None
+    node = _of_last(parse_expression(_with_equals(text)).node)
+    check_types(node, nouns_by_prefix)
+    if (odd := next(_no_conditions(node), None)) is not None:
+        raise NotUnderstood(f"{render(odd)} is not a condition", odd.place, _HINT)
     return lambda row: _is_wanted(node, row)
+
+
+def as_question(text: str) -> str:
+    """Condition for `break`; empty for a text that names neither fields nor an opcode."""
+    if packet_filter(text) is not None:
+        return render(_of_last(parse_expression(_with_equals(text)).node))
+    try:
+        return as_question(f"opcode={text}") if packet_filter(f"opcode={text}") else ""
+    except NotUnderstood:
+        return ""
+
+
+def _with_equals(text: str) -> str:
+    """`opcode=ACK, from=B` or `opcode=ACK from=B` as `opcode == ACK and from == B`."""
+    parts = _QUOTED.split(text)
+    for at in range(0, len(parts), 2):
+        parts[at] = _NEXT.sub(r"\1 and ", _ALONE.sub(" == ", parts[at]).replace(",", " and "))
+    return "".join(parts)
+
+
+def _no_conditions(node: Node) -> Iterator[Literal]:
+    """The numbers and texts that stand where a condition is wanted, as in `psn=2,3`."""
+    match node:
+        case Literal():
+            yield node
+        case Unary():
+            yield from _no_conditions(node.operand)
+        case Binary() if node.operator in ("and", "or"):
+            yield from _no_conditions(node.left)
+            yield from _no_conditions(node.right)
 
 
 def _is_wanted(node: Node, row: PacketRow) -> bool:
@@ -44,6 +77,10 @@ def _is_wanted(node: Node, row: PacketRow) -> bool:
         return False
 
 
+def _name(path: Path) -> Literal:
+    return Literal(str(path), f'"{path}"', path.place)
+
+
 def _of_last(node: Node) -> Node:
     """Expression about `wire.last`: `psn` is `wire.last.psn`, and `A.qp0` is a name."""
     match node:
@@ -51,7 +88,7 @@ def _of_last(node: Node) -> Node:
             name = str(node.steps[0])
             return Path((*_LAST, SHORT.get(name, name)), node.place)
         case Path() if node.steps[:2] != _LAST:
-            return Literal(str(node), str(node), node.place)
+            return _name(node)
         case Binary():
             left, right = _of_last(node.left), _of_last(node.right)
             return Binary(node.operator, left, right, node.place)
@@ -73,20 +110,7 @@ class _Packet:
         return getattr(self.row, str(path.steps[2]))
 
     def call(self, path: Path, positional: list[object], keywords: dict[str, object]) -> object:
-        del path, positional
-        return all(fits(getattr(self.row, SHORT.get(k, k)), v) for k, v in keywords.items())
+        raise Unknown(f"{path} is not about one packet", _HINT)
 
     def members(self, node: str, noun: str) -> list[str]:
         raise Unknown(f"{node}.{noun} is not about one packet", _HINT)
-
-
-class _Checked(_Packet):
-    """Finds the mistakes of a filter; no packet is there."""
-
-    def __init__(self) -> None:
-        pass
-
-    def call(self, path: Path, positional: list[object], keywords: dict[str, object]) -> object:
-        del path, positional
-        check_filters("wire", "wire", keywords)
-        return True

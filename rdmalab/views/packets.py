@@ -1,7 +1,6 @@
 """One packet decoded: layers, fields, bits and bytes."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from itertools import islice
 from typing import Any
@@ -12,6 +11,7 @@ from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.refusals import CLASS_MASK, VALUE_MASK, Syndrome
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.timers import RNR_NS
 from rdmalab.views import fmt, occurrences
 from rdmalab.views.transit_effects import ORIGINS, PACKETS
@@ -114,7 +114,7 @@ def _frame_rows(frame: Frame) -> list[LayerRow]:
                 FieldRow(f.name, getattr(content, f.name), f.bits, f.offset, "") for f in places
             ]
         for row in values:
-            row.text = _field_text(name, row.name, row.value)
+            row.text = _field_text(name, row.name, row.value, row.bits)
         rows.append(LayerRow(name, offset, length, values))
     return rows
 
@@ -133,7 +133,7 @@ def _packet_rows(packet: Packet) -> list[LayerRow]:
             length = sum(bits for bits, _ in layout) // 8
         offset += pad if name == "ICRC" else 0
         fields = [
-            FieldRow(field, value, bits, at, _field_text(name, field, value))
+            FieldRow(field, value, bits, at, _field_text(name, field, value, bits))
             for (field, value), (bits, at) in zip(values, layout, strict=True)
         ]
         rows.append(LayerRow(name, offset, length, fields))
@@ -182,20 +182,12 @@ _HEX = frozenset(
     {"pkey", "va", "rkey", "qkey", "ethertype", "checksum", "icrc", "vcrc", "imm_data"}
 )
 _BY_FIELD: dict[tuple[str, str], Callable[[int], str]] = {
-    ("Ethernet", "dst"): _mac,
-    ("Ethernet", "src"): _mac,
     ("IPv4", "tos"): _traffic_class,
     ("IPv6", "traffic_class"): _traffic_class,
     ("IPv4", "src"): lambda value: str(IPv4Address(value)),
     ("IPv4", "dst"): lambda value: str(IPv4Address(value)),
-    ("IPv6", "src"): lambda value: str(IPv6Address(value)),
-    ("IPv6", "dst"): lambda value: str(IPv6Address(value)),
-    ("GRH", "sgid"): lambda value: str(IPv6Address(value)),
-    ("GRH", "dgid"): lambda value: str(IPv6Address(value)),
     ("LRH", "lnh"): _lnh,
     ("LRH", "packet_length"): lambda value: f"{value} ({4 * value} B)",
-    ("ARP", "sender_mac"): _mac,
-    ("ARP", "target_mac"): _mac,
     ("ARP", "sender_ip"): lambda value: str(IPv4Address(value)),
     ("ARP", "target_ip"): lambda value: str(IPv4Address(value)),
     ("TCP", "flags"): hex,
@@ -207,10 +199,13 @@ _BY_FIELD: dict[tuple[str, str], Callable[[int], str]] = {
 }
 
 
-def _field_text(layer: str, field: str, value: int | bytes) -> str:
+_BY_WIDTH: dict[int, Callable[[int], str]] = {48: _mac, 128: lambda v: str(IPv6Address(v))}
+
+
+def _field_text(layer: str, field: str, value: int | bytes, bits: int) -> str:
     if isinstance(value, bytes):
         return f"{len(value)} B"
-    if (say := _BY_FIELD.get((layer, field))) is not None:
+    if (say := _BY_FIELD.get((layer, field)) or _BY_WIDTH.get(bits)) is not None:
         return say(value)
     return hex(value) if field in _HEX else str(value)
 

@@ -1,6 +1,5 @@
 """Devices, ports and the cable between them; address handles, where datagrams go."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import Noun, Thing
@@ -11,19 +10,18 @@ from rdmalab.hca.steering import spelled_field
 from rdmalab.session.names import Names
 from rdmalab.spec.flows import FlowType
 from rdmalab.spec.limits import LinkLayer, PhysState, PortState
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt, record_text
-from rdmalab.views.columns import Col, Meaning, describe, describe_fields, loud
+from rdmalab.views.columns import Col, Meaning, NamedObject, describe, describe_fields, loud
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.relations import node_at
 from rdmalab.world.world import World
 
 
 @dataclass(slots=True)
-class FlowRow:
+class FlowRow(NamedObject):
     """A flow rule."""
 
-    name: Annotated[str, "its name"]
-    node: Annotated[str, "whose it is"]
     qp: Annotated[str, "the queue pair that gets the frames"]
     type: Annotated[FlowType, "NORMAL, ALL_DEFAULT, MC_DEFAULT or SNIFFER"]
     priority: Annotated[int, "priority of the rule, 0 is the highest"]
@@ -43,11 +41,9 @@ def flow_row(world: World, names: Names, thing: Thing) -> FlowRow:
 
 
 @dataclass(slots=True)
-class AhRow:
+class AhRow(NamedObject):
     """An address handle."""
 
-    name: Annotated[str, "its name"]
-    node: Annotated[str, "whose it is"]
     to: Annotated[str, "the node it leads to, `group` for many"]
     dgid: Annotated[str, "the address packets go to"]
     dlid: Annotated[int, "the LID packets go to, of an InfiniBand port; 0 on RoCE"]

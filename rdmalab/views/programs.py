@@ -1,6 +1,5 @@
 """Programs: the state of each, and its lines with the next one marked."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import Noun, Thing
@@ -8,6 +7,7 @@ from rdmalab.hca import channels
 from rdmalab.hca.objects import CompChannel
 from rdmalab.session.names import Names
 from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt
 from rdmalab.views.columns import Col, Meaning, describe
 from rdmalab.world.programs import Program, programs_of
@@ -52,7 +52,7 @@ class LineRow:
     comes: bool
 
 
-_MEANINGS = {
+MEANINGS = {
     ProgramState.RUNNING: Meaning.UNDER_WAY,
     ProgramState.SLEEPING: Meaning.WAITING,
     ProgramState.WAITING: Meaning.WAITING,
@@ -63,7 +63,7 @@ _MEANINGS = {
 describe(
     ProgramRow,
     Col("name", Meaning.NAME),
-    Col("state", lambda row: _MEANINGS[row.state], of=lambda row: row.state.name),
+    Col("state", lambda row: MEANINGS[row.state], of=lambda row: row.state.name),
     Col("place", of=lambda row: row.text.removeprefix(f"{row.name} {row.state.name}").strip()),
 )
 describe(

@@ -9,7 +9,6 @@ such an entry every field.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from itertools import takewhile
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -23,6 +22,7 @@ from rdmalab.hca.objects import MemoryRegion
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import KINDS, Kind, Record
+from rdmalab.spec.row import dataclass
 from rdmalab.views import calls, completions, memory, packets, query_fields
 from rdmalab.views.counters import Aggregates
 from rdmalab.views.query_fields import (
@@ -102,7 +102,7 @@ class QueryContext:
         if thing is None:
             word = name.partition(".")[2]
             hint = f"write any({name}.… == …) or {name}0" if word in NOUN_WORDS else ""
-            hint = hint or suggest(name, self.names.all())
+            hint = hint or self.names.hint(name, self.names.all())
             raise Unknown(f"nothing is called {quoted(name)}", hint)
         if not exists(self.world, thing):
             raise Unknown(f"{name} was destroyed", suggest(name, self._alive(name)))

@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from rdmalab.command import Noun, Thing
@@ -12,11 +11,12 @@ from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import MTU, MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import RNR_NS, answer_ns
 from rdmalab.views import fmt
-from rdmalab.views.columns import same_fields
+from rdmalab.views.columns import NamedObject, same_fields
 from rdmalab.views.wqes import RegionRow, ends, region_row
 from rdmalab.wire.packet import LidFlow, gid_text
 from rdmalab.world.relations import exists, peer_node, peer_thing
@@ -63,11 +63,9 @@ class CapRow:
 
 
 @dataclass(slots=True)
-class QpRow:
+class QpRow(NamedObject):
     """A queue pair: its parts, its attributes, the progress of its three engines."""
 
-    name: Annotated[str, "its name"]
-    node: Annotated[str, "whose it is"]
     qp_num: Annotated[int, "its number on the wire"]
     qp_type: Annotated[QPType, "the service"]
     state: Annotated[QPState, "its state"]

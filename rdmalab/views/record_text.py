@@ -61,7 +61,9 @@ def is_about(record: Record, kind: Kind, thing: Thing) -> bool:
 
 
 def subject(names: Names, record: Record) -> str:
-    """The object that acted, or its node; "" for the cable and for commands of the user."""
+    """The object that acted, or its node; "" for the cable, the application and the user."""
+    if kind_of(record) is Kind.HOST_WROTE:  # its sentence has the application
+        return ""
     thing = thing_of(record)
     unclaimed = isinstance(rec.KINDS[kind_of(record)].a(record), Frame) and not object_of(record)
     if thing is None or thing.noun is Noun.NODE or kind_of(record) in _BY_THE_NODE or unclaimed:
@@ -69,7 +71,7 @@ def subject(names: Names, record: Record) -> str:
     return names.of(thing)
 
 
-_BY_THE_NODE = (Kind.CREATED, Kind.DESTROYED, Kind.HOST_WROTE)
+_BY_THE_NODE = (Kind.CREATED, Kind.DESTROYED)
 
 
 def sentence(world: World, names: Names, record: Record) -> str:
@@ -164,11 +166,14 @@ ENDINGS = {
 """Result for the work requests built in a critical region."""
 
 
+_AS_IT_IS = (
+    "verb", "rule", "complaint", "count", "length", "psn", "index", "srq_field", "number",
+    "context", "line",
+)  # fmt: skip
 # The formatter of each meaning that a or b can have; `spec/records.py` says which has which.
 SAYINGS: dict[str, Callable[[RecordContext, Any], str]] = {
     "": lambda _m, _v: "",
-    "verb": _plain,
-    "rule": _plain,
+    **dict.fromkeys(_AS_IT_IS, _plain),
     "errno": lambda _m, v: fmt.errno_word(int(v or 0)),
     "noun": _noun,
     "state": lambda _m, v: fmt.member(v, QPState),
@@ -178,20 +183,16 @@ SAYINGS: dict[str, Callable[[RecordContext, Any], str]] = {
     "send_wr": lambda _m, v: fmt.send_wr(v),
     "wr_id": lambda _m, v: number(v),
     "send_flags": lambda _m, v: fmt.flags(v, SendFlags),
-    "complaint": _plain,
     "ending": lambda _m, v: ENDINGS[v],
     "status": lambda _m, v: fmt.member(v, WCStatus),
     "queue": lambda _m, v: _QUEUES.get(v, str(v)),
-    "count": _plain,
     "slots": lambda _m, v: fmt.count(v, "slot"),
     "requests": lambda _m, v: fmt.count(v, "work request"),
     "packet": _packet,
     "reason": lambda _m, v: fmt.reason(str(v)),
     "frame": lambda _m, v: f"{len(v)} bytes",
     "address": _address,
-    "length": _plain,
     "cqe": lambda _m, v: fmt.cqe(v),
-    "psn": _plain,
     "at_ns": lambda _m, v: fmt.clock(v),
     "injection": lambda _m, v: f"{len(v.octets)} bytes injected towards {v.target}",
     "why_not": lambda _m, v: f", but {v}" if v else "",
@@ -204,15 +205,10 @@ SAYINGS: dict[str, Callable[[RecordContext, Any], str]] = {
     "value": _setting,
     "fault": lambda m, v: fault_words(m.names, v),
     "gid": lambda _m, v: gid_text(v),
-    "index": _plain,
     "entry": lambda _m, v: gid_text(v) if v else "empty",
     "pkey": lambda _m, v: f"{v:#06x}" if v else "empty",
-    "srq_field": _plain,
-    "number": _plain,
     "arm": lambda _m, v: ARMS[v],
     "channel": _channel,
-    "context": _plain,
     "rkey": lambda _m, v: hex(v),
-    "line": _plain,
     "rereg": lambda _m, v: fmt.flags(v, Rereg),
 }

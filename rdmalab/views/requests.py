@@ -1,7 +1,6 @@
 """The work request of a packet: the one that it carries, or the one that it answers."""
 
 from collections.abc import Container
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rdmalab.command import Noun
@@ -11,6 +10,7 @@ from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt
 from rdmalab.wire.frame import Frame
@@ -52,8 +52,9 @@ def request_rows(world: World, names: Names, numbers: Container[int]) -> dict[in
     """The requests of the packets that these records sent, as far as they have one."""
     walk = _Walk(world, names)
     found: dict[int, RequestRow] = {}
+    many = len(world.trace.records)
     for number, record in enumerate(world.trace.records):
-        check()
+        check(number, many)
         row = walk.read(number, record)
         if row is not None and number in numbers:
             found[number] = row

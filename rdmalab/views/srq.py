@@ -1,6 +1,5 @@
 """Shared receive queues and XRC domains: receives in the queue, and which QP took which."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import Noun, Thing
@@ -9,18 +8,17 @@ from rdmalab.hca.qp import SharedReceiveQueue
 from rdmalab.hca.wr import RecvWqe
 from rdmalab.session.names import Names
 from rdmalab.spec.records import Kind, Record, event_of, kind_of, node_of, object_of, recv_wqe_of
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.srq import SrqType
-from rdmalab.views import fmt
+from rdmalab.views import columns, fmt
 from rdmalab.views.columns import USUAL, Col, Gauge, Meaning, describe, describe_fields, words
 from rdmalab.world.world import World
 
 
 @dataclass(slots=True)
-class SrqRow:
+class SrqRow(columns.NamedObject):
     """A shared receive queue; used = count + what was taken and not given back yet."""
 
-    name: Annotated[str, "its name"]
-    node: Annotated[str, "whose it is"]
     srq_num: Annotated[int, "the number by which XRC messages name it"]
     srq_type: Annotated[SrqType, "BASIC or XRC"]
     count: Annotated[int, "receives that wait for a message"]
@@ -102,11 +100,9 @@ describe(
 
 
 @dataclass(slots=True)
-class XrcdRow:
+class XrcdRow(columns.NamedObject):
     """An XRC domain, one opening of it."""
 
-    name: Annotated[str, "its name"]
-    node: Annotated[str, "whose it is"]
     domain: Annotated[int, "openings of one file have the same"]
     fd: Annotated[int, "the file descriptor of the domain; -1 for none"]
     srqs: Annotated[int, "SRQs made through it"]

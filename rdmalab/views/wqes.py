@@ -1,18 +1,18 @@
 """Work requests on their queues: the progress of each, and what it waits for."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from enum import IntEnum, auto
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from rdmalab.command import Thing
 from rdmalab.hca import requester
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.psn import diff
 from rdmalab.hca.qp import Extended, QueuePair
-from rdmalab.hca.wr import Cqe, SendWqe, SendWR
-from rdmalab.spec.records import Kind, cqe_of, place_of, recv_wqe_of, send_wqe_of
+from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe, SendWR
+from rdmalab.spec.records import Kind, Record, cqe_of, place_of, recv_wqe_of, send_wqe_of
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, SendOps, WROpcode, is_local
 from rdmalab.views import fmt, record_text
@@ -287,16 +287,23 @@ def wqe_by_id(world: World, thing: Thing, wr_id: int) -> WqeRow | None:
     found = [row for row in wqe_rows(world, thing) if row.wr_id == wr_id]
     if found:
         return found[-1]
-    for record in reversed(world.trace.records):
-        if (
-            record_text.is_about(record, Kind.SEND_POSTED, thing)
-            and send_wqe_of(record).wr.wr_id == wr_id
-        ):
-            qp = world.find(thing, QueuePair)
-            row = _wqe_row(qp, send_wqe_of(record), None)
-            row.status, row.reason, row.wc_status = Progress.GONE, "", None
-            return row
-    return None
+    wqe = _posted(world, thing, Kind.SEND_POSTED, send_wqe_of, wr_id)
+    if wqe is None:
+        return None
+    row = _wqe_row(world.find(thing, QueuePair), wqe, None)
+    row.status, row.reason, row.wc_status = Progress.GONE, "", None
+    return row
+
+
+W = TypeVar("W", SendWqe, RecvWqe)
+
+
+def _posted(
+    world: World, thing: Thing, kind: Kind, wqe_of: Callable[[Record], W], wr_id: int
+) -> W | None:
+    """The newest request with this wr_id that was posted to a queue pair, by its records."""
+    here = (r for r in reversed(world.trace.records) if record_text.is_about(r, kind, thing))
+    return next((wqe for wqe in map(wqe_of, here) if wqe.wr.wr_id == wr_id), None)
 
 
 def recv_by_id(world: World, thing: Thing, wr_id: int) -> RecvRow | None:
@@ -304,11 +311,5 @@ def recv_by_id(world: World, thing: Thing, wr_id: int) -> RecvRow | None:
     found = [row for row in recv_rows(world, thing) if row.wr_id == wr_id]
     if found:
         return found[-1]
-    for record in reversed(world.trace.records):
-        if (
-            record_text.is_about(record, Kind.RECV_POSTED, thing)
-            and recv_wqe_of(record).wr.wr_id == wr_id
-        ):
-            wqe = recv_wqe_of(record)
-            return RecvRow(wqe.serial, wr_id, wqe.length, 0, Progress.GONE)
-    return None
+    wqe = _posted(world, thing, Kind.RECV_POSTED, recv_wqe_of, wr_id)
+    return None if wqe is None else RecvRow(wqe.serial, wr_id, wqe.length, 0, Progress.GONE)

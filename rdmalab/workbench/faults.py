@@ -1,8 +1,7 @@
 """Commands fault, faults and link: packet loss, delay, corruption, host failures."""
 
-import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Annotated, Literal, NamedTuple
 
 from rdmalab.command import (
@@ -21,6 +20,7 @@ from rdmalab.hca.srq import fail
 from rdmalab.session.session import Session
 from rdmalab.spec.opcodes import FRAME, PACKETS
 from rdmalab.spec.records import Kind
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import MTU
 from rdmalab.verbs.nouns import Qp, Srq
 from rdmalab.wire.headers import UDP, Ethernet, IPv4
@@ -159,10 +159,7 @@ FAULTS: dict[str, FaultRow] = {
 _MTUS = tuple(mtu.octets for mtu in MTU)
 
 
-_ROWS = textwrap.fill(" ".join(f"{name}: {row.help}" for name, row in FAULTS.items()), 100)
-
-
-@command(Facts(in_scenarios=True, help_rows=_ROWS))
+@command(Facts(in_scenarios=True, help_rows={name: row.help for name, row in FAULTS.items()}))
 def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
     world: World,
     what: Annotated[str, metadata.OneOf(FAULTS), metadata.ReadOnlyWhen("list")],
@@ -178,12 +175,18 @@ def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
 
     {rows}
 
-    Which packets: all given keys must match. qp: sent by it, or to it. nth=2: only the second match
-    from now on. every=3: each third, starting with nth. p=2%: random, by the seed of the session.
-    count: this many, then no more. longer=1514: only frames of more bytes, as a switch of MTU 1500
-    drops them. gid=fe80::200:a00:2: only from or to this address, as without a route. dlid=4: only
-    to this LID of an InfiniBand port, as if one path was cut. Lost packets count too.
-    at=9.2us: dereg and kill happen once: at this time, when a matching packet has left, or now.
+    The keys say which packets: all that are given must match. Lost packets count too. dereg and
+    kill happen once: at a time, when a matching packet has left, or now.
+
+    * qp: packets that it sends, or that go to it
+    * nth: nth=2: only the second match from now on
+    * every: every=3: each third, starting with nth
+    * p: p=2%: random, by the seed of the session
+    * count: this many, then no more
+    * longer: longer=1514: only frames of more bytes, as a switch of MTU 1500 drops them
+    * gid: only packets from or to this address, as without a route
+    * dlid: only packets to this LID of an InfiniBand port, as if one path was cut
+    * at: the time of a dereg or kill
 
     Example: fault drop B->A opcode=ACKNOWLEDGE nth=1
     """

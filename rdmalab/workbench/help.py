@@ -1,13 +1,12 @@
 """Commands help, explain and settings; `help_pages` makes the pages, and is imported for them."""
 
-from dataclasses import dataclass
-from textwrap import fill
 from typing import Annotated
 
 from rdmalab.command import PROSE, Facts, NotUnderstood, OneOf, Recovery, command
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.recovery.user_paths import settings_file
 from rdmalab.session.session import Session
+from rdmalab.spec.row import dataclass
 from rdmalab.workbench.settings import SETTINGS, WrongSetting, read, write
 
 
@@ -56,9 +55,7 @@ class SettingChange:
         return f"{self.name} = {self.value}, in {self.file}"
 
 
-_ROWS = "\n\n".join(
-    f"{n}: {row.sentence}\n{fill(f'{row.legal}.', 100)}" for n, row in SETTINGS.items()
-)
+_ROWS = {name: f"{row.sentence} {row.legal}." for name, row in SETTINGS.items()}
 
 
 @command(Facts(recovery=Recovery.SKIP, short=(("set", ""), ("theme", "theme")), help_rows=_ROWS))

@@ -6,12 +6,14 @@ An option of the command line replaces an environment variable, this the file, t
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import NamedTuple
 
 from rdmalab import disk
 from rdmalab.grammar.hints import suggest
 from rdmalab.recovery.user_paths import settings_file
+from rdmalab.render.meanings import THEMES
+from rdmalab.spec.row import dataclass
 
 _MOST = 1 << 16  # bytes of the file
 _VALUE = r"""("[^"\n]*"|'[^'\n]*'|[^"'#\n]*?)(?=[ \t]*(#|$))"""
@@ -65,7 +67,7 @@ class Settings:
 
     theme: str = field(default="auto", metadata=_says(
         "Colours of the app; auto: dark or light, as the terminal is.",
-        _words(f"auto dark light contrast terminal {_OF_TEXTUAL}"),
+        _words(f"auto {' '.join(THEMES)} terminal {_OF_TEXTUAL}"),
     ))  # fmt: skip
     ascii: bool | None = field(default=None, metadata=_says(
         "Draw with ASCII only; auto: as the terminal is.", _AUTO | _SWITCH,

@@ -1,17 +1,17 @@
 """Requests for views, and views: a title with rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any
 
 from rdmalab.command import Alias, NotUnderstood, Noun, OneOf, Range, Region, Thing
 from rdmalab.session.session import Session
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.opcodes import PACKETS
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt
 from rdmalab.views.columns import Col, Meaning, describe
 
-BEGIN = "begin with: use rc_pair"
 PANE_LINES = 20  # rows of an endless list, unless the request says how many
 
 
@@ -119,8 +119,10 @@ class ViewRequest:
         found = self.things(noun)
         if len(found) == 1:
             return found[0]
-        names = " ".join(self.session.names.of(thing) for thing in found)
-        raise NotUnderstood(f"which {noun}?", hint=f"there is: {names}" if names else BEGIN)
+        named = self.session.names
+        names = " ".join(named.of(thing) for thing in found)
+        hint = f"there is: {names}" if names else named.way_to(noun)
+        raise NotUnderstood(f"which {noun}?", hint=hint)
 
 
 def living(session: Session, noun: Noun) -> list[Thing]:

@@ -1,8 +1,6 @@
 """The views of `show`: for each topic its rows, now and at an earlier event."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from textwrap import fill
 from typing import NamedTuple
 
 from rdmalab.command import NotUnderstood, Noun, Ref, Thing
@@ -12,6 +10,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.session.journal import Entry
 from rdmalab.session.session import Session
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
+from rdmalab.spec.row import dataclass
 from rdmalab.views import (
     completions,
     counters,
@@ -34,7 +33,6 @@ from rdmalab.views import (
 from rdmalab.views.columns import Col, describe
 from rdmalab.views.receive_need import NeedRow, need_row
 from rdmalab.workbench.view_requests import (
-    BEGIN,
     PANE_LINES,
     AsyncRow,
     JournalRow,
@@ -199,7 +197,7 @@ def overview(request: ViewRequest) -> View:
     title = f"event {world.event} at {fmt.clock(world.now_ns)}"
     soon = planned.planned_rows(world, names)[:3]
     rows = [*first, *others, ports.link_row(world, names), *soon]
-    return View(title, rows, if_empty(first, f"no objects yet: {BEGIN}"))
+    return View(title, rows, if_empty(first, f"no objects yet; {names.way_to()}"))
 
 
 def _node(request: ViewRequest) -> View:
@@ -215,7 +213,7 @@ def _qp(request: ViewRequest) -> View:
     if request.thing is None or request.thing.noun is not Noun.QP:
         rows = _rows_of(request, Noun.QP)
         needs = _needs(request, request.things(Noun.QP))
-        return View("queue pairs", [*rows, *needs], if_empty(rows, f"no queue pair: {BEGIN}"))
+        return View("queue pairs", [*rows, *needs], _none(request, rows, Noun.QP, "queue pair"))
     thing = request.thing
     row = queues.qp_row(session.world, session.names, thing)
     diagram = states.diagram_row(session.world, thing)
@@ -256,14 +254,14 @@ def _cq(request: ViewRequest) -> View:
     rows: list[object] = []
     for thing in request.things(Noun.CQ):
         rows += [completions.cq_row(world, names, thing), *completions.wc_rows(world, names, thing)]
-    return View("completion queues", rows, if_empty(rows, f"no completion queue: {BEGIN}"))
+    return View("completion queues", rows, _none(request, rows, Noun.CQ, "completion queue"))
 
 
 def _mr(request: ViewRequest) -> View:
     world, names = request.session.world, request.session.names
     if request.thing is None or request.thing.noun is not Noun.MR:
         rows = _rows_of(request, Noun.MR)
-        return View("memory regions", rows, if_empty(rows, f"no memory region: {BEGIN}"))
+        return View("memory regions", rows, _none(request, rows, Noun.MR, "memory region"))
     thing = request.thing
     row = memory.mr_row(world, names, thing)
     start, stop = _window(request, row.length)
@@ -283,17 +281,17 @@ def _window(request: ViewRequest, length: int) -> tuple[int, int]:
     return start, stop
 
 
-# Objects that are shown as their row is, in the order of the overview: plural, and how one is made.
-_PLAIN: dict[Noun, tuple[str, str]] = {
-    Noun.PD: ("protection domains", BEGIN),
-    Noun.CHANNEL: ("completion channels", "create_comp_channel A.ch0"),
-    Noun.TD: ("thread domains", "alloc_td A.td0"),
-    Noun.FLOW: ("flow rules", "create_flow B.flow0 qp=B.qp0 dst_mac=B"),
-    Noun.AH: ("address handles", "create_ah A.ah0 pd=A.pd0 to=B"),
-    Noun.SRQ: ("shared receive queues", "create_srq A.srq0 pd=A.pd0 max_wr=16"),
-    Noun.XRCD: ("XRC domains", "open_xrcd A.xrcd0 oflag=O_CREAT"),
-    Noun.MW: ("memory windows", "alloc_mw A.mw0 pd=A.pd0 type=TYPE_2"),
-    Noun.PROGRAM: ("programs", "program A.tx lines={…}; help program"),
+# Objects that are shown as their row is, in the order of the overview.
+_PLAIN: dict[Noun, str] = {
+    Noun.PD: "protection domains",
+    Noun.CHANNEL: "completion channels",
+    Noun.TD: "thread domains",
+    Noun.FLOW: "flow rules",
+    Noun.AH: "address handles",
+    Noun.SRQ: "shared receive queues",
+    Noun.XRCD: "XRC domains",
+    Noun.MW: "memory windows",
+    Noun.PROGRAM: "programs",
 }
 
 
@@ -303,12 +301,16 @@ def _rows_of(request: ViewRequest, noun: Noun) -> list[object]:
     return [row_of(world, names, thing) for thing in request.things(noun)]
 
 
+def _none(request: ViewRequest, rows: list[object], noun: Noun, what: str) -> str:
+    return if_empty(rows, f"no {what}; {request.session.names.way_to(noun)}")
+
+
 def _plain(noun: Noun) -> Callable[[ViewRequest], View]:
-    plural, how = _PLAIN[noun]
+    plural = _PLAIN[noun]
 
     def view(request: ViewRequest) -> View:
         rows = _rows_of(request, noun)
-        return View(plural, rows, if_empty(rows, f"no {plural}: {how}"))
+        return View(plural, rows, _none(request, rows, noun, plural))
 
     return view
 
@@ -465,8 +467,8 @@ TOPICS: dict[str, Topic] = {
 """By the word of `show`."""
 
 _KINDS = ", ".join(word for word, topic in TOPICS.items() if not topic.help)
-_SENTENCES = [f"{word}: {topic.help}" for word, topic in TOPICS.items() if topic.help]
-HELP_ROWS = fill(" ".join([f"{_KINDS}: all objects of a kind.", *_SENTENCES]), 100)
+HELP_ROWS = {word: topic.help for word, topic in TOPICS.items() if topic.help}
+HELP_ROWS["a kind"] = f"all its objects: {_KINDS}."
 """The sentences of all topics."""
 
 OF_NOUN: dict[Noun, Callable[[ViewRequest], View]] = {

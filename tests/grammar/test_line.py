@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from rdmalab.command import Direction, Invocation, New, NotUnderstood, Noun, Ref, Span
-from rdmalab.grammar.line import commands_in, commands_of, parse
+from rdmalab.grammar.line import as_typed, commands_in, commands_of, parse
 from rdmalab.vocabulary import VOCABULARY as LAB
 from tests.each import each
 from tests.grammar.strategies import texts
@@ -262,7 +262,7 @@ MISTAKES = [
     'no key "qqqq" | legal here: bad_wr, wr_id, sg, num_sge, flags, imm_data, …',
     "post_send",
     "^^^^^^^^^",
-    f"post_send also needs qp, opcode | add qp=… opcode=…{OPCODES}",  # they have no docstrings
+    f"post_send needs qp, opcode | add qp=… opcode=…{OPCODES}",  # they have no docstrings
     "post_send A.qp0",
     "^^^^^^^^^",
     f"post_send also needs opcode | add opcode=…{OPCODES}",
@@ -497,3 +497,17 @@ def test_a_call_is_answered_with_its_line(call: str) -> None:
         parse(call, LAB, "A")
     assert caught.value.hint == f"write {LINES[call]}"
     assert parse(LINES[call], LAB, "A")
+
+
+@each("copied, typed", [
+    ("post_send A.qp0 opcode=SEND\n    sg=A.mr0[0:64]\n    flags=SIGNALED\nrun",
+     "post_send A.qp0 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED\nrun"),
+    ("A> poll_cq A.cq0\n B> run 1ms", "poll_cq A.cq0\nrun 1ms"),
+    ("run\nwhy A.qp0\n", "run\nwhy A.qp0\n"),
+    ("break A.qp0.state == ERR\nrun", "break A.qp0.state == ERR\nrun"),
+    ("wait A.x\n\nA.qp0.sq.used==1", "wait A.x\n\nA.qp0.sq.used==1"),
+])  # fmt: skip
+def test_a_line_that_was_copied_from_a_screen_has_neither_prompt_nor_folds(
+    copied: str, typed: str
+) -> None:
+    assert as_typed(copied) == typed

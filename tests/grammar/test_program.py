@@ -108,7 +108,7 @@ def test_where_each_line_goes_on() -> None:
         ("poll A.cq0 until wire.last.psn == 1 or now > 5us", "a program cannot look into the log",
          "wire.last.psn", "use the current value: A.cq0.total == 4"),
         ("if A.cq0.count = 1; stop; end", 'unexpected "="', "=", "did you mean ==?"),
-        ("poll", "poll_cq also needs cq", "poll", "for example: poll_cq A.cq0 num_entries=4"),
+        ("poll", "poll_cq needs cq", "poll", "for example: poll_cq A.cq0 num_entries=4"),
         ("poll A.cq0 until", "until lacks something", "until", "poll CQ [until QUESTION]"),
         ("try ENOMEM", "try lacks something", "try", "try [ERRNO] VERB"),
         ("end", "end of what?", "end", "a loop or an if stands before it"),

@@ -130,8 +130,8 @@ def test_a_literal_says_a_value(text: str, kind: ArgumentKind, value: Any) -> No
         ("1o24", MTUS, (0, 4), "write 12 or 0x1f"),
         ("B2024", MTUS, (0, 5), "did you mean 1024?"),
         ("yes", BooleanKind(), (0, 3), "write 0 or 1"),
-        ("A->B", TEXT, (0, 4), 'write "some text"'),
-        ("==", TEXT, (0, 2), 'write "some text"'),
+        ("A->B", TEXT, (0, 4), 'write a word, or "a text" in quotes'),
+        ("==", TEXT, (0, 2), 'write a word, or "a text" in quotes'),
         ("drpo", WORDS, (0, 4), "did you mean drop?"),
         ("A.qp0[1]", QP, (5, 8), "leave it out"),
         ("12", QP, (0, 2), "write a name, A.qp0"),
@@ -150,7 +150,7 @@ def test_a_literal_says_a_value(text: str, kind: ArgumentKind, value: Any) -> No
         ("", MomentKind(), (0, 0), A_MOMENT),
         ("A", DirectionKind(), (0, 1), "write A->B"),
         ("a,b", NUMBER, (2, 3), "leave it out"),
-        ("a b", TEXT, (2, 3), 'write "some text"'),
+        ("a b", TEXT, (2, 3), 'write a word, or "a text" in quotes'),
         ("{a=b}", NUMBER, (0, 5), "write 12 or 0x1f"),
         ("", NUMBER, (0, 0), "write 12 or 0x1f"),
         ("", IntegerKind(Unit.NS), (0, 0), "write 10us or 2ms"),
@@ -249,7 +249,7 @@ def test_an_error_has_the_words_of_the_field_and_no_name_of_a_python_type() -> N
         ("until wire.any(opcode=FOO)", '"FOO" is no opcode'),
         ("until A.cq0.total(status=FOO)", '"FOO" is no completion status'),
         ("post_send A.qp0 wr={wr_id=3}", "ibv_send_wr also needs opcode"),
-        ("create_qp A.q pd=A.pd0 init_attr={}", "ibv_qp_init_attr also needs qp_type"),
+        ("create_qp A.q pd=A.pd0 init_attr={}", "ibv_qp_init_attr needs qp_type"),
     ],
 )
 def test_refused_words_are_named_by_the_field(line: str, message: str) -> None:

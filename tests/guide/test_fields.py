@@ -17,7 +17,8 @@ TRADE = {word for name, concept in concepts().items() for word in (name, *concep
 
 @each("name", PLACES)
 def test_every_field_of_every_verb_is_explained(name: str) -> None:
-    assert name in FIELDS or name in ATTRIBUTES or name in TRADE | {"event"}
+    has_text = name in FIELDS or name in ATTRIBUTES or name in TRADE | {"event"}
+    assert has_text, "write a sentence in [field] of rdmalab/guide/data/sentences.toml"
     assert any(
         entry.kind in ("field of a verb", "QP attribute", "word") for entry in lookup(name, WORDS)
     )

@@ -134,6 +134,14 @@ def _is_explained(key: str, by_name: dict[str, str]) -> bool:
     return key in by_name or any(re.search(rf"also {key}\b|\b{key}=", t) for t in by_name.values())
 
 
+def test_an_item_of_a_docstring_stands_beside_its_key_or_its_word() -> None:
+    answer = rows("fault")
+    assert answer["drop"] == "The packets never arrive."
+    assert answer["nth"] == "N; nth=2: only the second match from now on"
+    assert not any("* " in text for text in answer.values())
+    assert rows("post_send")["TSO"].startswith("cuts sg into pieces")
+
+
 def test_a_page_does_not_send_to_itself() -> None:
     assert page(invent).see_also == ["ibv_invent(3)", "explain CQ"]
     assert page(WORDS["modify_qp"]).see_also[-1] == "explain modify_qp"

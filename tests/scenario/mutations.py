@@ -15,8 +15,7 @@ from pathlib import Path
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from rdmalab.classroom import lab_file, playing
-from rdmalab.classroom.lab_mistakes import LabChecker
+from rdmalab.classroom import lab_file, lab_mistakes, playing
 from rdmalab.command import NewKind
 from rdmalab.lab import open_session
 from rdmalab.scenario import yaml_tree
@@ -204,7 +203,6 @@ def mutants(count: int, seed: int, paths: list[Path] | None = None) -> Iterator[
 
 # --------------------------------------------------------------------------- judging
 _CHECKER = Checker(VOCABULARY, open_session)
-_LAB_CHECKER = LabChecker(VOCABULARY, open_session)
 
 
 def judged(mutant: Mutant) -> Verdict:
@@ -213,7 +211,7 @@ def judged(mutant: Mutant) -> Verdict:
     opener = opener_below(path)
     try:
         if path.endswith(LAB_SUFFIX):
-            verdict.errors = _LAB_CHECKER.mistakes(mutant.text, path)
+            verdict.errors = lab_mistakes.mistakes(mutant.text, path)
         else:
             verdict.errors = _CHECKER.mistakes(mutant.text, path, opener)
     except Exception as bug:  # noqa: BLE001  (whatever it is, it is a finding)
@@ -254,6 +252,6 @@ def _played(text: str, path: str) -> Iterator[str]:
 def _begun(text: str, path: str) -> Iterator[str]:
     """As `_played`, of a lab: its setup for a student."""
     try:
-        playing.begun(lab_file.loads(text, path, VOCABULARY, student="1"))
+        playing.begun(lab_file.loads(text, path, student="1"))
     except (FileError, playing.BrokenLab) as wrong:
         yield f"check passes it, run cannot begin it: {wrong}"

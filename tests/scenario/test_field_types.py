@@ -17,6 +17,8 @@ from rdmalab.scenario.field_types import (
     Time,
     Version,
     Word,
+    as_word,
+    is_word,
 )
 
 
@@ -66,3 +68,11 @@ def test_refuses(kind: Any, text: str, wrap: type) -> None:
     with pytest.raises(ValidationError) as caught:
         TypeAdapter(kind).validate_python(wrap(text))
     assert caught.value.errors()[0]["type"] == "wrong"
+
+
+def test_a_name_gives_an_id() -> None:
+    names = {"mine": "mine", "My Lab": "My-Lab", "Übung 1": "Ubung-1", "-x-": "x", "研究": "lab",
+             "a.b_c-d": "a.b_c-d", "x" * 70: "x" * 64}  # fmt: skip
+    for name, word in names.items():
+        assert as_word(name) == word
+        assert is_word(word)

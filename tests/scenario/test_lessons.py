@@ -51,9 +51,9 @@ def test_a_path_names_lessons_that_exist_and_each_is_on_one_path() -> None:
     named = [name for path in paths for name in path.lessons]
     assert named == [each.name for each in lessons if each.path]
     assert all(10 <= len(path.lessons) <= 17 and path.level in LEVELS for path in paths)
-    assert {each.name for each in chosen(lessons, "labs") if each.path == "labs"} == {
-        each.name for each in lessons if each.folder == "labs"
-    }
+    on_path = {each.name for each in chosen(lessons, "labs") if each.path == "labs"}
+    labs = {each.name for each in lessons if each.folder == "labs"}
+    assert on_path == labs, f"write {on_path ^ labs} into the path labs of scenarios/paths.yaml"
     assert all(each.level for each in lessons if each.path)
 
 

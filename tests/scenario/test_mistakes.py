@@ -8,6 +8,7 @@ from rdmalab.lab import open_session
 from rdmalab.scenario.include import opener_below
 from rdmalab.scenario.mistakes import Checker
 from rdmalab.vocabulary import VOCABULARY
+from tests.each import a_tenth, each
 from tests.scenario.campaign import tally_of
 from tests.scenario.mangle import SCENARIOS
 
@@ -195,3 +196,8 @@ def test_names_are_checked_after_a_line_that_is_wrong() -> None:
         "  - why: A.qp0\n    cause: rnr-wait\n    goal: [A.cq7.count == 1]\n"
     )
     assert [each.partition(" ")[0] for each in found(text)] == ["6:19", "7:13", "8:5", "12:12"]
+
+
+@each("path", a_tenth(SCENARIOS))
+def test_a_shipped_scenario_has_no_mistakes(path: Path) -> None:
+    assert not found(path.read_text("utf-8"), str(path))

@@ -26,3 +26,15 @@ def test_a_file_with_very_many_mistakes_is_not_read_to_its_end() -> None:
 def test_a_key_of_a_step_at_the_top_says_where_it_belongs() -> None:
     hint = "write it in setup: or steps:, as an item: - include: …"
     assert hint in str(wrong(H.replace("steps:", "include: pair.yaml\nsteps:") + "  - run: ''\n"))
+
+
+def test_a_word_that_is_not_one_of_few_gets_these() -> None:
+    step = "  - why: A.qp0\n    cause: no-rr\n    {}\n"
+    for line, answer in {
+        "verdict: warnin": '"warnin" is not legal here',
+        "verdict: warnin ": "did you mean warning?",
+        "cure: x": "legal here: program",
+        "plain: 'a b'": "legal here: no",
+    }.items():
+        errors = wrong(H + step.format(line)).all
+        assert answer in "\n".join(map(str, errors)), line

@@ -150,7 +150,25 @@ def test_a_wrong_name(pair: Lab, line: str, message: str, under: str, hint: str)
 
 
 def test_before_anything_exists() -> None:
-    assert misread(Lab(), "destroy_qp A.qp0").hint == "there is not yet a queue pair"
+    hint = "there is not yet a queue pair; begin with: use rc_pair"
+    assert misread(Lab(), "destroy_qp A.qp0").hint == hint
+    for line in ("show A.qp0", "why A.qp0", "break A.qp0.state == ERR"):
+        assert misread(Lab(), line).hint == "begin with: use rc_pair", line
+
+
+def test_where_there_is_none_of_a_kind_the_line_that_makes_one_is_named(pair: Lab) -> None:
+    line = "create_srq A.srq0 pd=A.pd0 max_wr=16"
+    hint = misread(pair, "destroy_srq A.srq0").hint
+    assert hint == f"there is not yet a shared receive queue; type: {line}"
+
+
+def test_the_lines_that_make_the_first_of_a_kind_are_carried_out_in_their_order() -> None:
+    lab = Lab()
+    well(lab, "create_comp_channel B.ch0")  # in an empty world each of them is `use rc_pair`
+    first = (Noun.PD, Noun.MR, Noun.CQ, Noun.QP)
+    others = (Noun.CHANNEL, Noun.TD, Noun.AH, Noun.SRQ, Noun.XRCD, Noun.MW)
+    for noun in (*first, *others):  # a flow needs a raw queue pair, a program lines of the user
+        well(lab, lab.session.names.way_to(noun).removeprefix("type: "))
 
 
 def test_a_value_is_wanted_and_a_name_is_given(pair: Lab) -> None:

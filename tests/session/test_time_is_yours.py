@@ -112,7 +112,7 @@ def moment_of_world(lab: Lab) -> Any:
     return still(lab.session.world), lab.session.world.trace.latest
 
 
-def test_goto_two_hundred_times_in_a_long_session(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_goto_a_hundred_times_in_a_long_session(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots as far apart as they really are; old ones thinned out, most of the log recalled."""
     for name, value in (("EVENTS_APART", 256), ("RECENT", 16), ("OLD", 4), ("HOT", 4)):
         monkeypatch.setattr(history, name, value)
@@ -123,7 +123,7 @@ def test_goto_two_hundred_times_in_a_long_session(monkeypatch: pytest.MonkeyPatc
     whole, end = fingerprint(lab), lab.session.history.here
     assert lab.session.world.trace.first > 0
     chance = Random(5)
-    for _ in range(200):
+    for _ in range(100):
         place = chance.choice(list(been))
         lab.session.history.seek(place)
         assert moment_of_world(lab) == been[place], place

@@ -229,9 +229,9 @@ def test_a_checkpoint_that_moves_to_another_branch_says_from_where() -> None:
 
 def test_a_moment_that_is_lacking_is_asked_for_as_one_writes_it() -> None:
     lab = written()
-    assert misread(lab, "goto").message == "goto also needs moment"
+    assert misread(lab, "goto").message == "goto needs moment"
     assert misread(lab, "goto").hint.startswith("write an event, 30, a time, 9.2us")
-    assert misread(lab, "break").hint == "write a question, A.qp0.state == ERR"
+    assert misread(lab, "break").hint == "write a question: A.qp0.state == ERR"
     assert misread(lab, "switch").hint == "for example: switch main"
 
 

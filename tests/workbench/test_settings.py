@@ -85,7 +85,7 @@ def test_a_value_is_a_word_or_in_quotes(file: Path, line: str) -> None:
         ("width = 39", 'width: "39" is not legal; legal: auto, 40 to 250'),
         ("width = 251", 'width: "251" is not legal'),
         ("theme = lihgt", 'theme: "lihgt" is not legal; did you mean light? Legal: auto, dark,'),
-        ("theme = nosuch", 'theme: "nosuch" is not legal; legal: auto, dark, light, contrast'),
+        ("theme = nosuch", 'theme: "nosuch" is not legal; legal: auto, dark, light'),
         ("[look]", "'[look]' is not NAME = VALUE"),
         ('theme = "dark', "is not NAME = VALUE"),
         ("theme\x1b[2J", r"'theme\x1b[2J' is not NAME = VALUE"),

@@ -1,3 +1,5 @@
+import pytest
+
 from rdmalab.command import NotUnderstood
 from rdmalab.lab import Lab
 from rdmalab.views.completions import CqRow
@@ -110,3 +112,15 @@ def test_an_event_that_never_was_has_not_changed_nothing() -> None:
     assert isinstance(wrong, NotUnderstood)
     assert wrong.message == "there is no event 999 yet"
     assert view(some, "changes start").title == "changes of the start"
+
+
+@pytest.mark.parametrize("noun", ["qp", "cq", "mr", "srq", "ah", "mw", "channel", "program"])
+def test_a_list_of_nothing_says_once_what_to_type(noun: str) -> None:
+    hint = view(Lab(), f"show {noun}").hint
+    assert hint.startswith("no ")
+    assert hint.endswith("; begin with: use rc_pair")
+    assert hint.count(": ") == 1
+
+
+def test_an_empty_world_offers_the_protection_domain_with_which_one_begins_by_hand() -> None:
+    assert view(Lab(), "show pd").hint.endswith("; type: alloc_pd A.pd0, or use rc_pair")

@@ -4,7 +4,7 @@ import pytest
 
 from rdmalab.command import NotUnderstood, Noun, Region, Thing
 from rdmalab.lab import Lab
-from rdmalab.workbench.view_requests import BEGIN, ViewRequest, living
+from rdmalab.workbench.view_requests import ViewRequest, living
 from tests.labs import lab_of
 
 A, B = (Region(Thing(Noun.NODE, node, 0), None, None) for node in "AB")
@@ -39,7 +39,7 @@ def test_one_of_several_must_be() -> None:
 def test_hint_without_a_qp_is_how_to_begin() -> None:
     with pytest.raises(NotUnderstood) as caught:
         ViewRequest(Lab().session).one(Noun.QP)
-    assert caught.value.hint == BEGIN
+    assert caught.value.hint == "begin with: use rc_pair"
 
 
 def test_the_destroyed_are_not_among_the_living() -> None:

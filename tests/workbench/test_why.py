@@ -7,6 +7,7 @@ from rdmalab.doctor.checklist_report import ChecklistReport
 from rdmalab.doctor.diagnosis.diagnose import LISTS
 from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.doctor.report.report import Report
+from rdmalab.doctor.report.rows import RowPart
 from rdmalab.lab import Lab
 from tests.labs import misread
 
@@ -95,6 +96,17 @@ def test_checklists(lab: Lab, title: str) -> None:
     reply = lab.do(f"checklist {title} A.qp0.wr[7]")[0]
     assert isinstance(reply.value, ChecklistReport)
     assert reply.value.title == title
+
+
+def test_why_names_the_line_of_the_checklist(lab: Lab) -> None:
+    lab.do(_SEND)
+    lab.do("run 2ms")
+    named = next(row.text for row in asked(lab, "why -v").rows if row.part is RowPart.RULED_OUT)
+    assert named.endswith("more: checklist no-completion A.qp0.wr[7]")
+    assert isinstance(lab.do(named.partition(": ")[2])[0].value, ChecklistReport)
+    lab.do("post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]")
+    receive = asked(lab, "why B.qp0.recv_wr[1]")
+    assert receive.checklist == "checklist no-receive B.qp0.recv_wr[1]"
 
 
 def test_a_list_that_there_is_not_is_no_question(lab: Lab) -> None:
