@@ -203,11 +203,10 @@ class LabFile(pytest.File):
         from rdmalab.classroom.lab_file import loads
         from rdmalab.scenario.files import read
         from rdmalab.scenario.source import FileError
-        from rdmalab.vocabulary import VOCABULARY
 
         item = LabItem.from_parent(self, name="lab")
         try:
-            lab = loads(read(str(self.path)), str(self.path), VOCABULARY, student=_STUDENT)
+            lab = loads(read(str(self.path)), str(self.path), student=_STUDENT)
         except FileError:
             yield item
             return
@@ -249,15 +248,14 @@ class LabItem(_Item):
         from rdmalab.classroom.lab_file import loads
         from rdmalab.scenario.files import read
         from rdmalab.scenario.source import FileError
-        from rdmalab.vocabulary import VOCABULARY
 
         try:
             text = read(str(self.path))
             if not self.solution:
-                loads(text, self.file_name, VOCABULARY, student=_STUDENT)
+                loads(text, self.file_name, student=_STUDENT)
                 return
             tried = list(
-                trials(text, self.file_name, VOCABULARY, [_STUDENT], only=self.solution)
+                trials(text, self.file_name, [_STUDENT], only=self.solution)
             )  # fmt: skip
         except FileError as wrong:
             raise NotAsExpected("\n".join(map(str, wrong.all))) from None

@@ -33,6 +33,7 @@ MAX_EVENTS = 2_000  # what ^C is for in a session of a person
 # Lines of a shell that are not carried out here, and why; their options are read.
 ONLY_READ = {
     "rdmalab book public": "all lessons take a minute",
+    "rdmalab book more": "all lessons again; tests/page tries a lesson in the page of a lab",
     "rdmalab site public": "node may not be installed; tests/page carries it out",
     "rdmalab serve": "it serves until ^C; tests/serve carries it out",
     "rdmalab run --watch": "it waits for changes of the file",
@@ -149,7 +150,9 @@ def _shell(line: str, words: list[str]) -> None:
 def _only_read(command: click.Command, words: list[str]) -> None:
     """Whether the options and arguments of a line are what its command takes."""
     while isinstance(command, click.Group):
-        command, words = command.commands[words[0]], words[1:]
+        found = command.get_command(click.Context(command), words[0])
+        assert found is not None, words[0]
+        command, words = found, words[1:]
     command.make_context(str(command.name), list(words))
 
 

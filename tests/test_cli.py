@@ -472,8 +472,14 @@ def test_version_loads_nearly_nothing() -> None:
     assert code == 0
     assert not modules & {*SCREENS, "pydantic", "yaml", "asyncio"}
     rooms = {name.split(".")[1] for name in modules if name.startswith("rdmalab.")}
-    assert rooms == {"cli", "disk", "export", "shell", "spec", "version"}
+    assert rooms == {"cli", "disk", "shell", "spec", "version"}
     assert {m for m in modules if m.startswith("rdmalab.shell.")} == {"rdmalab.shell.streams"}
+
+
+def test_a_command_loads_the_modules_of_no_other() -> None:
+    _, modules = loaded_by("explain", "RTS")
+    rooms = {name.rpartition(".")[2] for name in modules if name.startswith("rdmalab.cli.")}
+    assert rooms == {"commands", "exits", "program", "reference_commands"}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from rdmalab.pytest_plugin import FILES
 from rdmalab.scenario import mistakes
 from rdmalab.scenario.files import LAB_SUFFIX, SUFFIX
 from rdmalab.shell import show_why
-from rdmalab.vocabulary import VOCABULARY
 
 assert checking
 assert consultation
@@ -201,7 +200,7 @@ def _names(pytester: pytest.Pytester) -> list[str]:
 @pytest.mark.parametrize(("text", "outcome"), [("kind: lab\n", "failed"), (None, "passed")])
 def test_a_lab_without_solutions(pytester: pytest.Pytester, text: str | None, outcome: str) -> None:
     """A file with mistakes fails, the file for students passes."""
-    shown = text or public.published(lab_file.load(str(LAB), VOCABULARY, "1"))
+    shown = text or public.published(lab_file.load(str(LAB), "1"))
     (pytester.path / "a.lab.yaml").write_text(shown, "utf-8")
     run(pytester).assert_outcomes(**{outcome: 1})
 

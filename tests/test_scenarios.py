@@ -67,12 +67,14 @@ def test_there_is_a_scenario_for_every_emulated_opcode_and_for_each_topic() -> N
 def test_it_teaches(file: str) -> None:
     """It says what it shows, has something to read on the way, and names the schema."""
     scenario = loaded(file)
-    assert scenario.document.about
-    assert scenario.document.tags
-    notes = [step for step in scenario.steps if step.step.note]
-    assert notes
-    first = scenario.source.text.splitlines()[0]
-    assert first == "# yaml-language-server: $schema=../../rdmalab/scenario/scenario-1.json"
+    schema = "# yaml-language-server: $schema=../../rdmalab/scenario/scenario-1.json"
+    has = {
+        "about:": scenario.document.about,
+        "tags:": scenario.document.tags,
+        "a step with note:": [step for step in scenario.steps if step.step.note],
+        schema: scenario.source.text.startswith(f"{schema}\n"),
+    }
+    assert all(has.values()), f"it lacks {[name for name, there in has.items() if not there]}"
 
 
 def test_titles_are_different() -> None:

@@ -1,6 +1,7 @@
 """Commands book, site and serve: pages and the app for browsers, as files or served from here."""
 
 import gzip
+import re
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,10 +12,13 @@ import click
 from rdmalab import disk
 from rdmalab.cli import program
 from rdmalab.cli.labs import read_roster, with_roster
+from rdmalab.jobs.result_file import Progress
+from rdmalab.scenario.files import LAB_SUFFIX, SUFFIX, found, lessons_folder
+from rdmalab.scenario.source import FileError
 from rdmalab.shell.streams import progress_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from rdmalab.book.build import Book
     from rdmalab.book.catalogue import Catalogue
@@ -32,7 +36,7 @@ _MARK = "files.txt"
     "repeatable.",
 )  # fmt: skip
 @with_roster
-@click.option("--jobs", type=click.IntRange(1, 256), help="Worker processes; default: the cores.")
+@program.with_jobs
 @click.option("--lab", "lab_at", metavar="URL",
               help="The page of rdmalab site: each lesson can be tried in a frame.")  # fmt: skip
 def book(
@@ -80,35 +84,45 @@ def _with_sheets(listed: "Catalogue", ids: list[str]) -> list[str]:
     if not all(each.strip() for each in ids):
         raise click.UsageError("--student: an id must not be empty")
     if ids:
-        _refuse_unpublished(listed)
+        # With another salt sheets would have other values than what students load.
+        _refuse_unpublished((chapter.path for chapter in listed.labs), _SHEET)
     return list(dict.fromkeys(ids))
 
 
-def _refuse_unpublished(listed: "Catalogue") -> None:
-    """UsageError if sheets would have other values than what students load: its salt draws them."""
+_SHEET = (
+    "a sheet needs the file that students load, with its salt. Publish it, and name that file "
+    "here: rdmalab lab publish {path} -o handout.lab.yaml --salt TEXT"
+)
+_SITE = (
+    "each visitor of the page could read its solutions and hidden tasks. Publish it, and put the "
+    "file for students in its place: rdmalab lab publish {path} -o handout.lab.yaml"
+)
+
+
+def _refuse_unpublished(paths: "Iterable[str]", needs: str, *, readable: bool = False) -> None:
+    """UsageError if one of these labs has what students do not get. needs: why that is wrong.
+
+    readable: a lab with a mistake is an error, too; else what reads it next reports it.
+    """
     from rdmalab.classroom.lab_file import load
     from rdmalab.classroom.public import is_for_students
-    from rdmalab.scenario.source import FileError
-    from rdmalab.vocabulary import VOCABULARY
 
-    for chapter in listed.labs:
+    for path in paths:
         try:
-            is_theirs = is_for_students(load(chapter.path, VOCABULARY, "1"))
-        except FileError:  # the sheets report it
+            lab = load(path, "1")
+        except FileError as wrong:
+            if readable:
+                raise click.UsageError(str(wrong)) from None
             continue
-        if not is_theirs:
-            raise click.UsageError(
-                f"{chapter.path} is a file of the instructor, and a sheet needs the file that "
-                "students load, with its salt. Publish it, and name that file here: "
-                f"rdmalab lab publish {chapter.path} -o handout.lab.yaml --salt TEXT"
-            )
+        # A guided lab, such as the tour, is not graded: it hides nothing.
+        if not (lab.document.guided or is_for_students(lab)):
+            text = f"{path} is a file of the instructor, and {needs.format(path=path)}"
+            raise click.UsageError(text)
 
 
 @contextmanager
 def progress(pages: int) -> "Iterator[Callable[[], None]]":
     """The count of pages made, on standard error where that is a terminal."""
-    from rdmalab.jobs.result_file import Progress
-
     stream = progress_stream()
     line = Progress(stream, pages, "lessons, labs and sheets")
     try:
@@ -120,15 +134,12 @@ def progress(pages: int) -> "Iterator[Callable[[], None]]":
 def catalogue_of(paths: tuple[str, ...]) -> "Catalogue":
     """The lessons and labs among paths and below folders; without a path all that are known."""
     from rdmalab.book.catalogue import catalogue
-    from rdmalab.scenario.files import lessons_folder
 
     return catalogue(_files(paths or (str(lessons_folder()),)))
 
 
 def _files(paths: tuple[str, ...]) -> "Iterator[str]":
     """The files of lessons and labs among paths and below folders."""
-    from rdmalab.scenario.files import LAB_SUFFIX, SUFFIX, found
-
     named = tuple(map(found, paths))
     for path in named:
         if not Path(path).exists():
@@ -164,6 +175,7 @@ def site(*, out: str, downloads: str | None, has_book: bool) -> int:
     """
     from rdmalab.page.site import MARK, assembled
 
+    _refuse_unpublished(_labs_below(lessons_folder()), _SITE, readable=True)
     with tempfile.TemporaryDirectory(prefix="rdmalab-site-") as folder:
         kept = Path(downloads) if downloads is not None else Path(folder) / "downloads"
         files = assembled(kept.absolute(), Path(folder) / "work", program.tell)
@@ -176,6 +188,16 @@ def site(*, out: str, downloads: str | None, has_book: bool) -> int:
     program.tell(f"{len(files)} files, {whole:.1f} MB, over the wire {size:.1f} MB: "
                  f"{Path(out) / 'index.html'}")  # fmt: skip
     return program.Exit.WELL
+
+
+_LAB = re.compile(rb"^kind: *[\"']?lab\b", re.MULTILINE)
+
+
+def _labs_below(folder: Path) -> "Iterator[str]":
+    """The labs among all files below a folder, whatever their names end with."""
+    for path in sorted(folder.rglob("*.y*ml")):
+        if path.is_file() and (path.name.endswith(LAB_SUFFIX) or _LAB.search(path.read_bytes())):
+            yield str(path)
 
 
 def _book() -> dict[str, bytes]:

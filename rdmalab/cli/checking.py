@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rdmalab import disk
 from rdmalab.cli import program
+from rdmalab.scenario.files import LAB_SUFFIX, SUFFIX, found, is_packed, read
+from rdmalab.scenario.source import FileError
 
 if TYPE_CHECKING:
     from rdmalab.scenario.mistakes import Checker
-    from rdmalab.scenario.source import FileError
 
 
 @program.program.command()
@@ -51,8 +53,6 @@ def check(*, paths: tuple[str, ...], profile: str | None, given: tuple[str, ...]
 
 def files(paths: tuple[str, ...]) -> Iterator[str]:
     """The files among paths, and the scenarios and labs below folders."""
-    from rdmalab.scenario.files import LAB_SUFFIX, SUFFIX, found
-
     named = tuple(map(found, paths))
     yield from program.files_below(named, SUFFIX)
     for path in program.files_below(named, LAB_SUFFIX):
@@ -62,16 +62,12 @@ def files(paths: tuple[str, ...]) -> Iterator[str]:
 
 def mistakes(checker: "Checker", path: str) -> "Iterator[FileError]":
     """The errors of a scenario or a lab."""
-    from rdmalab.classroom.lab_mistakes import LabChecker
-    from rdmalab.scenario.files import LAB_SUFFIX, is_packed, read
+    from rdmalab.classroom import lab_mistakes
     from rdmalab.scenario.include import opener_below
-    from rdmalab.scenario.source import FileError
 
     try:
         if path.endswith(LAB_SUFFIX):
-            yield from LabChecker(checker.vocabulary, checker.open_session).mistakes(
-                read(path), path
-            )
+            yield from lab_mistakes.mistakes(read(path), path)
         elif is_packed(path):
             yield from checker.mistakes_of_session(path)
         else:
@@ -93,8 +89,6 @@ def fmt(*, paths: tuple[str, ...], only_check: bool, diff: bool, schema: str | N
     A list stands two columns right of its key; the lines of a program show its loops. A directory
     means all scenarios and labs below it. Exit code 2: a file is not YAML.
     """
-    from rdmalab.scenario.source import FileError
-
     count = changed = wrong = 0
     for path in files(paths):
         count += 1
@@ -124,8 +118,6 @@ def fmt(*, paths: tuple[str, ...], only_check: bool, diff: bool, schema: str | N
 
 def _layouts(path: str, schema: str | None) -> tuple[bytes, bytes]:
     """A file as it is, and in the usual layout."""
-    from rdmalab import disk
-    from rdmalab.scenario.files import read
     from rdmalab.scenario.layout import formatted, with_schema
 
     text = formatted(read(path), path)

@@ -1,23 +1,10 @@
-"""All subcommands of `rdmalab`: importing their modules adds them to the program."""
+"""One command line of `rdmalab`: its exit code, errors of usage printed."""
 
 import sys
 from collections.abc import Sequence
 
 import click
 
-from rdmalab.cli import (  # noqa: F401  (importing adds the command)
-    browsers,
-    checking,
-    course,
-    exporting,
-    grading,
-    labs,
-    lessons,
-    reference_commands,
-    scenarios,
-    session_commands,
-    sweep,
-)
 from rdmalab.cli.exits import Exit
 from rdmalab.cli.program import program as program
 

@@ -2,14 +2,19 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from rdmalab.book.html import slug
 from rdmalab.cli import grading, program
+from rdmalab.grammar.hints import suggest
+from rdmalab.jobs import result_file
+from rdmalab.jobs.limits import Limits, Pool
+from rdmalab.jobs.result_file import NotResults, Progress, ResultFile, known
 from rdmalab.shell.streams import print_json, progress_stream
+from rdmalab.spec.row import dataclass
 
 if TYPE_CHECKING:
     from rdmalab.classroom.course_file import CourseFile
@@ -18,7 +23,6 @@ if TYPE_CHECKING:
     from rdmalab.classroom.grading import Item
     from rdmalab.classroom.picture import Drawing
     from rdmalab.classroom.remarks import RemarkTable
-    from rdmalab.jobs.limits import Pool
 
 _GRADES, _DRAWINGS = "grades.jsonl", "ladders.jsonl"
 _ERRORS = ("unreadable", "foreign")
@@ -62,9 +66,10 @@ class _Opened:
 
 @course.command()
 @with_file
-@grading.with_jobs
-@grading.with_cluster
-def grade(*, path: str, jobs: int | None, cluster: str | None) -> int:
+@grading.with_any_version
+@program.with_jobs
+@program.with_cluster
+def grade(*, path: str, any_version: bool, jobs: int | None, cluster: str | None) -> int:
     """Grade what is new, and write the gradebook, the reports and the files for Moodle.
 
     Grades that are there already are kept, so that a grading that was stopped goes on. Points and
@@ -72,9 +77,7 @@ def grade(*, path: str, jobs: int | None, cluster: str | None) -> int:
     Exit code 1: a work is unreadable or names another student. Exit code 2: a mistake in the
     course, a lab, the roster or the remarks.
     """
-    from rdmalab.jobs.limits import Limits
-
-    opened = _opened(path, tell=True)
+    opened = _opened(path, tell=True, any_version=any_version)
     pool = program.workers(Limits(), jobs, cluster)
     done = grading.graded(opened.all(), str(opened.out / _GRADES), pool)
     book = _write(opened, done, pool)
@@ -108,16 +111,14 @@ def status(*, path: str, as_json: bool) -> int:
 @course.command()
 @with_file
 @click.option("--student", "ids", multiple=True, metavar="ID", help="Of these only; repeatable.")
-@grading.with_jobs
-@grading.with_cluster
+@program.with_jobs
+@program.with_cluster
 def report(*, path: str, ids: tuple[str, ...], jobs: int | None, cluster: str | None) -> int:
     """Write gradebook and reports again from what is graded, with the remarks of now.
 
     Works that are not graded yet are counted, and not graded. With --student: prints the paths of
     the reports. Exit code 5: nothing is graded.
     """
-    from rdmalab.jobs.limits import Limits
-
     opened = _opened(path, tell=False)
     known = opened.course.roster.ids
     for each in ids:
@@ -170,14 +171,13 @@ def mark(*, student: str, lab: str, task: str, points: str | None, remark: str, 
 
 
 # --------------------------------------------------------------------------- open
-def _opened(path: str, *, tell: bool) -> _Opened:
+def _opened(path: str, *, tell: bool, any_version: bool = False) -> _Opened:
     """The course, its remarks and works. tell: report folders and files that are not read."""
     from rdmalab.classroom import remarks
     from rdmalab.classroom.course_file import load
     from rdmalab.classroom.grading import items_of
-    from rdmalab.vocabulary import VOCABULARY
 
-    found = load(path, VOCABULARY)
+    found = load(path)
     for warning in found.warnings:
         program.tell(str(warning))
     labs = {each.id: each.document for each in found.assignments}
@@ -190,14 +190,13 @@ def _opened(path: str, *, tell: bool) -> _Opened:
         if tell:
             grading.tell_not_read(inbox)
         salt = found.document.salt or ""
-        items[lab.id] = items_of(inbox.works, lab.text, lab.path, salt)
+        items[lab.id] = items_of(inbox.works, lab.text, lab.path, salt, any_version=any_version)
     return _Opened(found, table, items)
 
 
 def _known(opened: _Opened) -> "list[tuple[Item, Grade]]":
     """The works that are graded already, with their grades."""
     from rdmalab.classroom.grading import filed, known
-    from rdmalab.jobs.result_file import NotResults
 
     try:
         before = known(str(opened.out / _GRADES))
@@ -211,7 +210,6 @@ def _known(opened: _Opened) -> "list[tuple[Item, Grade]]":
 
 
 def _no_student(student: str, ids: Sequence[str]) -> str:
-    from rdmalab.grammar.hints import suggest
 
     return f'no student "{student}": {suggest(student, ids)}'
 
@@ -278,8 +276,6 @@ def _write_lab(
 
 def _file_name(student: str) -> str:
     """The id as a part of a path."""
-    from rdmalab.book.html import slug
-
     return slug(student)
 
 
@@ -288,8 +284,6 @@ def _drawn(
 ) -> "dict[tuple[str, str], Drawing]":
     """The drawing of what went wrong, by student and lab; those of before are not drawn again."""
     from rdmalab.classroom.picture import Drawing, drawings, picture_of
-    from rdmalab.jobs import result_file
-    from rdmalab.jobs.result_file import Progress
 
     items = {(item.lab, item.name): item for item, _ in done}
     texts = {each.id: each.text for each in opened.course.assignments}
@@ -317,7 +311,6 @@ def _results(
 ) -> "Iterator[tuple[dict[str, Drawing], Callable[[dict[str, object]], None]]]":
     """The drawings in a file by key, and what adds a row to it."""
     from rdmalab.classroom.picture import Drawing
-    from rdmalab.jobs.result_file import NotResults, ResultFile, known
 
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -343,6 +336,8 @@ def _tell_of(opened: _Opened, book: "Gradebook") -> None:
     wrong = (each for each in _grades(book) if each.verdict in (*_ERRORS, "not-graded"))
     for complaint in complaints(wrong):
         program.tell(complaint.partition("\n")[0])
+    for lab in book.labs:
+        grading.tell_remarks([student.grades[lab.id] for student in book.students])
     waiting = sum(len(each.to_be_marked) for each in book.students)
     if waiting:
         program.tell(f"{waiting} answers to be marked in {opened.table.path}")

@@ -19,9 +19,10 @@ _STANDARD_OUTPUT = "-"
 _AS_TEXT = "text"
 _FORMS = (*FORMATS, _AS_TEXT, *TEXTS)
 _DRAWN_WIDTH = 100  # columns
+_SENTENCES = " ".join(f"{word}: {text}" for word, text in HELP_ROWS.items())
 _HELP = f"""Run a scenario, and write its frames, its ladder, a recording of it or a program.
 
-{HELP_ROWS} text: the ladder as `show wire` prints it.
+{_SENTENCES} text: the ladder as `show wire` prints it.
 
 A ladder has the packets after the setup. A file of the same kind is replaced, any other file is
 not; text is never replaced. If the scenario fails, what happened up to there is written.

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rdmalab.classroom.owner import Roster, given
 from rdmalab.cli import program
 from rdmalab.cli.labs import WHERE, read_roster, with_roster, with_salt
+from rdmalab.jobs.limits import Limits, Pool
+from rdmalab.jobs.result_file import NotResults, Progress, ResultFile
+from rdmalab.scenario.files import of_instructor, read
+from rdmalab.scenario.source import FileError
 from rdmalab.shell.streams import print_json, progress_stream
 
 if TYPE_CHECKING:
     from rdmalab.classroom.grade_document import Grade
     from rdmalab.classroom.grading import Item
     from rdmalab.classroom.inbox import Inbox
-    from rdmalab.classroom.owner import Roster
-    from rdmalab.jobs.limits import Pool
 
 _FORMS = ["text", "json", "csv", "junit", "gradescope", "moodle"]
 _ERRORS = ("unreadable", "foreign")
@@ -29,10 +32,12 @@ with_out = click.option(
     help="Write grades.jsonl, grades.csv, causes.txt and a report for each student. Grades that "
     "are there already are kept, so that a grading that was stopped goes on.",
 )  # fmt: skip
-with_jobs = click.option(
-    "--jobs", type=click.IntRange(1, 256), help="Worker processes; default: the cores."
-)
-with_cluster = click.option("--cluster", metavar="ADDRESS", help="The scheduler of a dask cluster.")
+
+
+with_any_version = click.option(
+    "--any-version", is_flag=True,
+    help="Judge works for another version of the lab by the lab as it is now, with a remark.",
+)  # fmt: skip
 
 
 def _due(_context: click.Context, _parameter: click.Parameter, given: str | None) -> object:
@@ -65,15 +70,17 @@ def _due(_context: click.Context, _parameter: click.Parameter, given: str | None
     "--format", "form", type=click.Choice(_FORMS), default="text", show_default=True,
     help="What is printed.",
 )  # fmt: skip
-@with_jobs
-@with_cluster
+@program.with_jobs
+@program.with_cluster
+@with_any_version
 @click.option("--alike", type=click.FloatRange(0, 1), help="List pairs that are this much alike.")
 @click.option("--public", is_flag=True, help="Judge only what students may see.")
 @click.option("--require", type=int, metavar="POINTS", help="Exit code 1 if a score is less.")
 def grade(  # noqa: PLR0913
     *, lab: str, paths: tuple[str, ...], salt: str, out: str | None, roster: str | None,
     student: str | None, keep: str, due: datetime | None, penalty: int, form: str,
-    jobs: int | None, cluster: str | None, alike: float | None, public: bool, require: int | None,
+    jobs: int | None, cluster: str | None, any_version: bool, alike: float | None, public: bool,
+    require: int | None,
 ) -> int:  # fmt: skip
     """Replay submissions and grade them.
 
@@ -86,11 +93,11 @@ def grade(  # noqa: PLR0913
     """
     from rdmalab.classroom.attempts import Terms, counted
     from rdmalab.classroom.grading import items_of
-    from rdmalab.jobs.limits import Limits
 
     people = read_roster(roster)
     found = inbox(paths, people, student)
-    items = items_of(found.works, lab_text(lab), lab, salt, public=public)
+    text = lab_text(lab)
+    items = items_of(found.works, text, lab, salt, public=public, any_version=any_version)
     tell_not_read(found)
     if not items:
         program.tell("no submission found")
@@ -118,9 +125,6 @@ def _exit(grades: "Sequence[Grade]", require: int | None) -> int:
 
 def lab_text(lab: str) -> str:
     """The text of a lab by its file or short name."""
-    from rdmalab.scenario.files import of_instructor, read
-    from rdmalab.scenario.source import FileError
-
     try:
         text = read(of_instructor(lab))
     except FileError as wrong:
@@ -133,7 +137,6 @@ def lab_text(lab: str) -> str:
 def inbox(paths: Sequence[str], roster: "Roster | None", student: str | None) -> "Inbox":
     """The submissions in files and folders. student: who handed them in, None: see `owner_of`."""
     from rdmalab.classroom.inbox import collected
-    from rdmalab.classroom.owner import given
 
     with program.reading(paths[0] if paths else "the inbox"):
         return collected(paths, roster, given(student) if student else None)
@@ -150,9 +153,8 @@ def graded(items: "Sequence[Item]", path: str | None, pool: "Pool") -> "list[tup
 
     path: of the file of results, to which each is added as soon as it is there.
     """
-    from rdmalab.classroom.grading import grades, known, row_of
+    from rdmalab.classroom.grading import grades, is_known, known, row_of
     from rdmalab.jobs.cluster import ClusterFailed
-    from rdmalab.jobs.result_file import NotResults, Progress, ResultFile
 
     before: dict[str, Grade] = {}
     file: ResultFile | None = None
@@ -169,7 +171,7 @@ def graded(items: "Sequence[Item]", path: str | None, pool: "Pool") -> "list[tup
         stack.callback(progress.end)
         try:
             for item, each in grades(items, pool, before):
-                if file is not None and item.key not in before:
+                if file is not None and not is_known(item, before):
                     file.add(row_of(item.key, each))
                 found.append((item, each))
                 progress.advance()
@@ -209,10 +211,24 @@ def _tell_of(grades: "Sequence[Grade]", roster: "Roster | None") -> None:
         if lacking := [each for each in roster.ids if each not in students]:
             program.tell(f"nothing handed in: {', '.join(lacking)}")
     _tell_whose("late", [each for each in grades if each.late_s])
-    _tell_whose("log edited", [each for each in grades if each.log == "edited"])
-    _tell_whose("log missing", [each for each in grades if each.log == "missing"])
+    tell_remarks(grades)
     count = sum(each.verdict == "graded" for each in grades)
     program.tell(f"{count} of {len(grades)} graded")
+
+
+def tell_remarks(grades: "Sequence[Grade]") -> None:
+    """Report works for another version of the lab, edited logs, and logs of several students."""
+    from rdmalab.classroom.grading import same_logs
+
+    _tell_whose("for another version of the lab", [each for each in grades if each.version])
+    for each in grades:
+        if each.log == "edited":
+            program.tell(f"log edited: {each.who}: {each.edits}")
+    _tell_whose("log missing", [each for each in grades if each.log == "missing"])
+    _tell_whose("log not checked, of an older version",
+                [each for each in grades if each.log == "unchecked"])  # fmt: skip
+    for same in same_logs(grades):
+        _tell_whose("the same log", same)
 
 
 def _tell_whose(what: str, grades: "Sequence[Grade]") -> None:
@@ -223,8 +239,6 @@ def _tell_whose(what: str, grades: "Sequence[Grade]") -> None:
 def _tell_alike(items: "Sequence[Item]", least: float) -> None:
     from rdmalab.classroom import grading, submission
     from rdmalab.classroom.lab_file import loads
-    from rdmalab.scenario.source import FileError
-    from rdmalab.vocabulary import VOCABULARY
 
     works = {}
     for item in items:
@@ -232,7 +246,7 @@ def _tell_alike(items: "Sequence[Item]", least: float) -> None:
             works[item.name] = submission.loads(item.text, item.name).lines
         except FileError:
             continue
-    solutions = loads(items[0].lab, items[0].lab_path, VOCABULARY).document.solutions
+    solutions = loads(items[0].lab, items[0].lab_path).document.solutions
     known = [each.lines for each in solutions.accept] if solutions is not None else []
     for share, one, other in grading.alike(works, known, least):
         program.tell(f"alike {share:.0%}: {one} {other}")

@@ -4,20 +4,23 @@ import json
 from collections import Counter
 from itertools import chain
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from rdmalab.classroom.owner import Roster, roster_of
 from rdmalab.cli import program
+from rdmalab.jobs.result_file import Progress
+from rdmalab.scenario.files import LAB_SUFFIX, found, of_instructor, read
+from rdmalab.scenario.source import FileError
 from rdmalab.shell.streams import print_json, progress_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from rdmalab.classroom.checking import Trial
-    from rdmalab.classroom.owner import Roster
     from rdmalab.scenario.report import ScenarioModel
-    from rdmalab.scenario.source import FileError
 
 with_salt = click.option(
     "--salt", default="", metavar="TEXT",
@@ -34,8 +37,6 @@ with_file = click.argument("path", metavar="FILE")
 
 def read_roster(path: str | None) -> "Roster | None":
     """The roster in a file; None: none was named. Rows without an id are reported."""
-    from rdmalab.classroom.owner import roster_of
-
     if path is None:
         return None
     found = roster_of(program.text_of(path))
@@ -72,9 +73,6 @@ def check(*, paths: tuple[str, ...], students: int, salt: str, verbose: bool) ->
     fewer than three solutions of either kind. A copy and choices that can be tried are for the
     author to decide: without a bar they are a warning.
     """
-    from rdmalab.jobs.result_file import Progress
-    from rdmalab.scenario.files import LAB_SUFFIX, of_instructor
-
     files = list(program.files_below(tuple(map(of_instructor, paths)), LAB_SUFFIX))
     progress = Progress(progress_stream(), len(files) * (students + 1), "students of labs")
     found: list[Finding] = []
@@ -98,14 +96,10 @@ def check(*, paths: tuple[str, ...], students: int, salt: str, verbose: bool) ->
 
 def mistakes(path: str) -> "list[FileError]":
     """The mistakes of a lab file that are found without a solution, in the order of the file."""
-    from rdmalab.classroom.lab_mistakes import LabChecker
-    from rdmalab.lab import open_session
-    from rdmalab.scenario.files import of_instructor, read
-    from rdmalab.scenario.source import FileError
-    from rdmalab.vocabulary import VOCABULARY
+    from rdmalab.classroom import lab_mistakes
 
     try:
-        return LabChecker(VOCABULARY, open_session).mistakes(read(of_instructor(path)), path)
+        return lab_mistakes.mistakes(read(of_instructor(path)), path)
     except FileError as wrong:
         return wrong.all
 
@@ -142,12 +136,10 @@ def tried(
 ) -> "Iterator[Trial]":
     """The grades of the solutions of a lab for this many students; advance: called after each."""
     from rdmalab.classroom import checking
-    from rdmalab.scenario.files import of_instructor, read
-    from rdmalab.vocabulary import VOCABULARY
 
     text = read(of_instructor(path))
     for student in checking.students(count):
-        yield from checking.trials(text, path, VOCABULARY, [student], salt)
+        yield from checking.trials(text, path, [student], salt)
         advance()
 
 
@@ -158,15 +150,13 @@ def _beside(path: str, count: int) -> "Iterator[Finding]":
     """
     from rdmalab.classroom import checking
     from rdmalab.classroom.lab_file import loads
-    from rdmalab.scenario.files import of_instructor, read
-    from rdmalab.vocabulary import VOCABULARY
 
     text = read(of_instructor(path))
-    lab = loads(text, path, VOCABULARY, student="1")
+    lab = loads(text, path, student="1")
     solutions = lab.document.solutions
     bad = [str(error) for error in checking.vary_errors(lab)]
     bad += [f"{path}: the file for students has the hidden text: {t}" for t in checking.leaks(lab)]
-    if unusable := "" if bad else checking.unusable_handout(lab, VOCABULARY):
+    if unusable := "" if bad else checking.unusable_handout(lab):
         bad.append(f"{path}: {unusable}")
     yield from (Finding(each, is_wrong=True) for each in bad)
     yield from (Finding(f"{path}: warning: {each}") for each in checking.idle_locks(lab))
@@ -179,10 +169,9 @@ def _beside(path: str, count: int) -> "Iterator[Finding]":
 def _ways(text: str, path: str, ids: "Sequence[str]") -> "Iterator[Finding]":
     """Points by ways without work, and ways that get too much; none for a lab without points."""
     from rdmalab.classroom import trust
-    from rdmalab.vocabulary import VOCABULARY
 
-    guess = trust.guessed(text, path, VOCABULARY, ids)
-    if figures := trust.figures(text, path, VOCABULARY, ids, guess):
+    guess = trust.guessed(text, path, ids)
+    if figures := trust.figures(text, path, ids, guess):
         texts = [*(each.text for each in figures), f"an honest guess gets {guess:.0%}"]
         yield Finding(f"{path}: {'; '.join(texts)}")
     for each in figures:
@@ -194,8 +183,6 @@ def _ways(text: str, path: str, ids: "Sequence[str]") -> "Iterator[Finding]":
 
 def run_labs(paths: tuple[str, ...], *, quiet: bool) -> "Iterator[ScenarioModel]":
     """The labs among files and below folders, each as a scenario; says what is not as declared."""
-    from rdmalab.scenario.files import LAB_SUFFIX, found
-
     for path in program.files_below(tuple(map(found, paths)), LAB_SUFFIX):
         if path.endswith(LAB_SUFFIX):
             lab = _as_scenario(path)
@@ -210,7 +197,6 @@ def _as_scenario(path: str) -> "ScenarioModel":
     """A lab as a scenario of a report: its steps are its solutions."""
     from rdmalab.scenario.report import ScenarioModel, StepModel, of_error
     from rdmalab.scenario.result import StepOutcome
-    from rdmalab.scenario.source import FileError
 
     steps: list[StepModel] = []
     try:
@@ -237,7 +223,6 @@ def _as_scenario(path: str) -> "ScenarioModel":
 def try_(*, path: str, student: str, work: str | None) -> int:
     """Open a lab in the app as a student does."""
     from rdmalab.grammar.text import in_quotes
-    from rdmalab.scenario.files import found
     from rdmalab.tui.launch import main as app
 
     given = [f"student={in_quotes(student)}", *([f"work={in_quotes(work)}"] if work else [])]
@@ -257,14 +242,12 @@ def try_(*, path: str, student: str, work: str | None) -> int:
 def draw(*, path: str, ids: tuple[str, ...], roster: str | None, salt: str, as_json: bool) -> int:
     """Print the parameters that are drawn for students, and how often each value is drawn."""
     from rdmalab.classroom.lab_file import load
-    from rdmalab.scenario.files import found
-    from rdmalab.vocabulary import VOCABULARY
 
     people = read_roster(roster)
     everyone = [*ids, *(people.ids if people is not None else ())]
     if not everyone:
         raise click.UsageError("name a student: --student ID, or --roster FILE")
-    labs = {each: load(found(path), VOCABULARY, each, salt) for each in everyone}
+    labs = {each: load(found(path), each, salt) for each in everyone}
     values = {each: dict(lab.params) for each, lab in labs.items()}
     (used,) = {lab.salt for lab in labs.values()}
     program.tell(f"drawn with {f'the salt {used}' if used else 'no salt'}")
@@ -298,10 +281,8 @@ def publish(*, path: str, out: str, live: bool, salt: str) -> int:
     """
     from rdmalab.classroom.lab_file import load
     from rdmalab.classroom.public import digest, is_published, published, unlimited
-    from rdmalab.scenario.files import of_instructor
-    from rdmalab.vocabulary import VOCABULARY
 
-    lab = load(of_instructor(path), VOCABULARY, "1", salt)
+    lab = load(of_instructor(path), "1", salt)
     text = published(lab, live=live)
     program.write(out, text.encode(), is_published, "lab for students")
     if free := unlimited(lab, live=live):
@@ -326,13 +307,11 @@ def notes(*, paths: tuple[str, ...], student: str, salt: str) -> int:
     """
     from rdmalab.classroom.lab_file import load
     from rdmalab.classroom.notes_page import notes_page
-    from rdmalab.scenario.files import LAB_SUFFIX, of_instructor
-    from rdmalab.vocabulary import VOCABULARY
 
     lacking = 0
     files = list(program.files_below(tuple(map(of_instructor, paths)), LAB_SUFFIX))
     for number, path in enumerate(files):
-        lab = load(of_instructor(path), VOCABULARY, student, salt)
+        lab = load(of_instructor(path), student, salt)
         page = notes_page(lab)
         print("\n" * bool(number) + page)
         if lab.document.instructor is None:
@@ -355,25 +334,24 @@ def new(*, path: str, session: str | None) -> int:
     """
     import pkgutil
 
-    from rdmalab.scenario.files import LAB_SUFFIX
+    from rdmalab.scenario.field_types import as_word
 
     named = path if path.endswith(".yaml") else f"{path}{LAB_SUFFIX}"
     if Path(named).exists():
         raise click.UsageError(f"{named} exists already: choose another name")
-    name = Path(named).name.removesuffix(LAB_SUFFIX).removesuffix(".yaml")
+    name = as_word(Path(named).name.removesuffix(LAB_SUFFIX).removesuffix(".yaml"))
     template = pkgutil.get_data("rdmalab.classroom", f"template{LAB_SUFFIX}") or b""
     text = template.replace(b"LAB-ID", name.encode())
     if session is not None:
         text = _from_session(session, name)
     program.write(named, text, lambda _: False, "lab")
-    program.tell(f"{named}: edit it, then: rdmalab lab check {named}")
+    program.tell(f"{named}: edit it, then: rdmalab lab check {quote(named)}")
     return program.Exit.WELL
 
 
 def _from_session(path: str, name: str) -> bytes:
     """The text of a lab that is made of a saved session, or of lines."""
     from rdmalab.classroom.session_lab import NoLab, lab_of, lines_of
-    from rdmalab.scenario.files import read
     from rdmalab.scenario.loader import is_scenario, load
     from rdmalab.vocabulary import VOCABULARY
 

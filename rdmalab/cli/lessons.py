@@ -10,6 +10,8 @@ import click
 from rdmalab.cli import program
 from rdmalab.cli.checking import files
 from rdmalab.cli.scenarios import loaded, played, required_error
+from rdmalab.scenario.files import LAB_SUFFIX, found, lessons_folder
+from rdmalab.scenario.source import FileError
 from rdmalab.shell.streams import print_json
 
 if TYPE_CHECKING:
@@ -45,8 +47,6 @@ def lessons(  # noqa: PLR0913  (one for each option)
     test, unlike a scenario, can run any code. Everything runs now; no record of another run is
     used. Exit code 1 means that an item of a statement failed.
     """
-    from rdmalab.scenario.files import lessons_folder
-
     if coverage:
         if path or tag or level or done is not None:
             raise click.UsageError("--coverage is of all: leave out --path, --tag, --level, --done")
@@ -77,7 +77,6 @@ def _chosen(
 ) -> "tuple[list[ListedLesson], int]":
     """The lessons that the options ask for, in order, and how many files are wrong."""
     from rdmalab.scenario.lessons import UnknownWord, catalogue, chosen
-    from rdmalab.scenario.source import FileError
 
     wrong = 0
     try:
@@ -95,8 +94,6 @@ def _chosen(
 
 def _is_there(name: str) -> bool:
     """Whether this is a file or a folder, or the name of a lesson."""
-    from rdmalab.scenario.files import found
-
     try:
         return Path(found(name)).exists()
     except (OSError, ValueError):  # too long, or a NUL in it
@@ -105,7 +102,6 @@ def _is_there(name: str) -> bool:
 
 def _named(paths: tuple[str, ...], known: "list[ListedLesson]") -> "tuple[list[ListedLesson], int]":
     """The lessons of files, and below folders; how many of the files are wrong."""
-    from rdmalab.scenario.files import LAB_SUFFIX
     from rdmalab.scenario.lessons import listed
 
     by_file = {Path(each.file).resolve(): each for each in known}
@@ -123,7 +119,6 @@ def _named(paths: tuple[str, ...], known: "list[ListedLesson]") -> "tuple[list[L
 def _print_json(found: "list[ListedLesson]") -> int:
     """Print the document; returns how many of the files are wrong."""
     from rdmalab.scenario.lessons import LessonsModel, lesson
-    from rdmalab.scenario.source import FileError
 
     document, wrong, finished = LessonsModel(), 0, _finished()
     for each in found:
@@ -145,7 +140,7 @@ def _document(each: "ListedLesson") -> "tuple[Document, int, list[str]]":
     from rdmalab.vocabulary import VOCABULARY
 
     if each.is_lab:
-        lab = lab_file.load(each.file, VOCABULARY, "1").document
+        lab = lab_file.load(each.file, "1").document
         return lab, len(lab.tasks), list(lab.teaches or ())
     scenario = load(each.file, VOCABULARY)
     teaches = [taught.statement for taught in scenario.teaches]

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,11 +22,17 @@ if TYPE_CHECKING:
     from rdmalab.jobs.limits import Limits, Pool
 
 FILE = "FILE"  # the command that stands for a file's name
-_ORDER = (
-    "repl", "run", "why", "check", "fmt", "lessons", "sweep", "compare", "lab", "grade", "course",
-    "book", "site", "serve", "help", "explain", "capabilities", "export", "open", "python", "exec",
-    "cc", "schema", "settings", "selfcheck",
-)  # fmt: skip
+_MODULES = {
+    "repl": "program", "run": "scenarios", "why": "scenarios", "check": "checking",
+    "fmt": "checking", "lessons": "lessons", "sweep": "sweep", "compare": "scenarios",
+    "lab": "labs", "grade": "grading", "course": "course", "book": "browsers", "site": "browsers",
+    "serve": "browsers", "help": "reference_commands", "explain": "reference_commands",
+    "capabilities": "reference_commands", "export": "exporting", "open": "session_commands",
+    "python": "session_commands", "exec": "session_commands", "cc": "session_commands",
+    "schema": "reference_commands", "settings": "session_commands",
+    "selfcheck": "reference_commands",
+}  # fmt: skip
+"""The commands in the order of help; the module of each is imported when the command is used."""
 _EXIT_CODES = """
 Exit codes: 0 success, 1 an expectation failed or why found an error, 2 bad usage, file or line, or
 output that cannot be written, 3 a bug in rdmalab, 5 nothing selected, 130 ^C, 143 SIGTERM.
@@ -36,7 +43,7 @@ dumb. NO_COLOR: no colours. The manual: rdmalab help.
 
 
 class _Program(click.Group):
-    """A click group that lists its commands in the order of definition."""
+    """The click group of `_MODULES`."""
 
     def invoke(self, ctx: click.Context) -> object:
         """Report what keeps a command from being carried out.
@@ -60,13 +67,19 @@ class _Program(click.Group):
             raise
 
     def list_commands(self, _context: click.Context) -> list[str]:
-        return sorted(self.commands.keys() - {FILE}, key=_ORDER.index)
+        return list(_MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of the command, which adds it."""
+        if cmd_name in _MODULES:
+            import_module(f"rdmalab.cli.{_MODULES[cmd_name]}")
+        return super().get_command(ctx, cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Open a name that is no command but looks like a file, or is that of a lesson."""
-        if args[0] not in self.commands and _is_file_name(args[0]):
+        if args[0] not in _MODULES and _is_file_name(args[0]):
             return FILE, self.commands[FILE], args
         return super().resolve_command(ctx, args)
 
@@ -97,6 +110,10 @@ with_set = click.option(
     "--set", "given", multiple=True, metavar="NAME=VALUE",
     help="The value of a parameter of the file; repeatable.",
 )  # fmt: skip
+with_jobs = click.option(
+    "--jobs", type=click.IntRange(1, 256), help="Worker processes; default: the cores."
+)
+with_cluster = click.option("--cluster", metavar="ADDRESS", help="The scheduler of a dask cluster.")
 with_paths = click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR...")
 
 
@@ -288,12 +305,15 @@ def putter(folder: Path) -> Callable[[str, bytes], None]:
 
 
 @contextmanager
-def writing(path: str, kind: str) -> Iterator[None]:
-    """Report what is wrong with writing this file or folder as an error of the command line."""
+def writing(path: str, kind: str, free: str = "") -> Iterator[None]:
+    """Report what is wrong with writing this file or folder as an error of the command line.
+
+    free: a name that can be chosen where the file is of another kind.
+    """
     try:
         yield
     except (OSError, ValueError) as wrong:
-        message = "; ".join(filter(None, disk.complaint(path, wrong, kind)))
+        message = "; ".join(filter(None, disk.complaint(path, wrong, kind, free)))
         raise click.ClickException(message) from None
 
 

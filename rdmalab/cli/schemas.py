@@ -6,7 +6,7 @@ of these documents are here. Only the command `schema` imports this module.
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, Field, WithJsonSchema
 
 from rdmalab.classroom.course_file import Course
 from rdmalab.classroom.grade_document import Grade
@@ -17,6 +17,7 @@ from rdmalab.doctor.evidence.finding import Verdict
 from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.render.json_rows import schema_of_view
 from rdmalab.scenario.coverage import CoverageModel
+from rdmalab.scenario.field_types import Printed
 from rdmalab.scenario.lessons import LessonsModel
 from rdmalab.scenario.model import Document
 from rdmalab.scenario.report import RunModel, schema_of_document, schema_of_file
@@ -38,12 +39,8 @@ _VALUE = WithJsonSchema(schema_of_view(sorted(_ROWS, key=lambda cls: cls.__name_
 _STATUSES = WithJsonSchema({"enum": [status.name.lower() for status in Status]})
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-
-
 # --------------------------------------------------------------------------- why
-class Evidence(_Model):
+class Evidence(Printed):
     """A fact that a check found."""
 
     text: str
@@ -51,7 +48,7 @@ class Evidence(_Model):
     """The event of the fact; null if the fact holds now."""
 
 
-class Finding(_Model):
+class Finding(Printed):
     """Finding of one check."""
 
     slug: Slug
@@ -68,7 +65,7 @@ class Finding(_Model):
     evidence: list[Evidence]
 
 
-class Cure(_Model):
+class Cure(Printed):
     """A fix."""
 
     lines: list[str]
@@ -83,10 +80,8 @@ class Cure(_Model):
     """The reason it only ends the wait or repeats the call and corrects no program; or empty."""
 
 
-class WhyModel(_Model):
+class WhyModel(Printed, title="rdmalab why --json"):
     """One answer of `why`."""
-
-    model_config = ConfigDict(title="rdmalab why --json")
 
     rdmalab: Literal[1]
     """Version of this document."""
@@ -121,7 +116,7 @@ class WhyModel(_Model):
 
 
 # --------------------------------------------------------------------------- explain
-class Section(_Model):
+class Section(Printed):
     """An empty heading: text. read: what was read out of a line of a log. look at: commands that
     test the causes, likeliest first. shown by: a scenario."""
 
@@ -129,10 +124,8 @@ class Section(_Model):
     lines: list[str]
 
 
-class ExplainModel(_Model):
+class ExplainModel(Printed, title="rdmalab explain --json"):
     """The article on a word."""
-
-    model_config = ConfigDict(title="rdmalab explain --json")
 
     version: Literal[1]
     name: str
@@ -145,7 +138,7 @@ class ExplainModel(_Model):
 
 
 # --------------------------------------------------------------------------- repl
-class Fault(_Model):
+class Fault(Printed):
     """Error of a line; with `not understood` and `bug` nothing was executed."""
 
     kind: Literal["refused", "not understood", "bug"]
@@ -155,7 +148,7 @@ class Fault(_Model):
     rule: str | None
 
 
-class ReplyModel(_Model):
+class ReplyModel(Printed):
     """The reply to a line."""
 
     line: str
@@ -178,17 +171,15 @@ class ReplyModel(_Model):
     """Effects of the verb that a reader may not expect."""
 
 
-class ReplModel(_Model):
+class ReplModel(Printed, title="rdmalab repl --json"):
     """The whole conversation."""
-
-    model_config = ConfigDict(title="rdmalab repl --json")
 
     version: Literal[1]
     replies: list[ReplyModel]
 
 
 # --------------------------------------------------------------------------- compare
-class CauseModel(_Model):
+class CauseModel(Printed):
     """A cell of the profile table that explains a difference."""
 
     name: str
@@ -203,7 +194,7 @@ class CauseModel(_Model):
     """The module that read it; empty: none was seen to read it."""
 
 
-class DifferenceModel(_Model):
+class DifferenceModel(Printed):
     """The first event that differs; if none does, the first step that ends differently."""
 
     event: Event | None
@@ -220,7 +211,7 @@ class DifferenceModel(_Model):
     """With these cells of the other profile, and not with fewer, the event is as there."""
 
 
-class ComparedModel(_Model):
+class ComparedModel(Printed):
     """Two profiles."""
 
     left: str
@@ -229,10 +220,8 @@ class ComparedModel(_Model):
     """Null: the scenario does the same under both."""
 
 
-class CompareModel(_Model):
+class CompareModel(Printed, title="rdmalab compare --json"):
     """The comparisons of the first profile with each other one."""
-
-    model_config = ConfigDict(title="rdmalab compare --json")
 
     rdmalab: Literal[1]
     """Version of this document."""
@@ -242,7 +231,7 @@ class CompareModel(_Model):
 
 
 # --------------------------------------------------------------------------- selfcheck
-class CheckModel(_Model):
+class CheckModel(Printed):
     """One check."""
 
     name: str
@@ -253,10 +242,8 @@ class CheckModel(_Model):
     """Remedy; empty: nothing to do."""
 
 
-class SelfcheckModel(_Model):
+class SelfcheckModel(Printed, title="rdmalab selfcheck --json"):
     """All checks."""
-
-    model_config = ConfigDict(title="rdmalab selfcheck --json")
 
     rdmalab: Literal[1]
     """Version of this document."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rdmalab import disk
+from rdmalab.classroom.owner import file_advice
 from rdmalab.cli.program import (
     Exit,
     program,
@@ -22,6 +23,10 @@ from rdmalab.cli.program import (
     writing,
 )
 from rdmalab.cli.scenarios import answer, opened, required_error
+from rdmalab.compat.c.outputs import Outputs, labels
+from rdmalab.recovery.user_paths import settings_file
+from rdmalab.scenario.files import is_packed, read
+from rdmalab.scenario.source import FileError
 from rdmalab.shell.streams import unguarded
 from rdmalab.spec.limits import LAYER_OF, LinkLayer
 from rdmalab.spec.profiles import PROFILES, STRICT
@@ -29,7 +34,6 @@ from rdmalab.spec.profiles import PROFILES, STRICT
 if TYPE_CHECKING:
     from rdmalab.classroom.exercise import Exercise
     from rdmalab.compat.c.execute import Command, Execution
-    from rdmalab.compat.c.outputs import Outputs
     from rdmalab.session.session import Session
 
 
@@ -42,7 +46,6 @@ def settings(*, name: str, value: str) -> int:
     They are kept in one file, which the list names: a line NAME = VALUE each. The options --theme,
     --ascii and --no-mouse replace them for one start. Exit code 2: the name or value is not legal.
     """
-    from rdmalab.recovery.user_paths import settings_file
     from rdmalab.workbench.settings import SETTINGS, WrongSetting, read, setting, write
 
     try:
@@ -127,8 +130,6 @@ def _exercise(
     file: str | None, student: str, submit: str | None, *, is_other: bool
 ) -> "Exercise | None":
     """The lab that a program solves. is_other: another profile is requested."""
-    from rdmalab.scenario.source import FileError
-
     if file is None:
         if student or submit:
             raise click.UsageError("--student and --submit go with --lab LAB")
@@ -147,18 +148,19 @@ def _exercise(
 
 def _hand_in(exercise: "Exercise", file: str | None) -> None:
     """Print what the calls of the program are worth, and write them as a submission."""
-    from rdmalab.classroom.owner import file_advice
-    from rdmalab.classroom.submission import replaceable
+    from rdmalab.classroom.submission import free_file, replaceable
 
     exercise.work.keep_calls()
     tell(exercise.report)
     if file is not None:
-        with writing(file, replaceable(exercise.work.student)[0]):
+        work = exercise.work.so_far()
+        own = free_file(work, file)
+        with writing(file, replaceable(work)[0], own):
             exercise.submit(file)
         tell(f"{file}: hand in this file")
         if exercise.work.is_nameless:
             tell("No student is named in it: grade rejects it as foreign; add --student ID")
-        elif advice := file_advice(file, exercise.work.student):
+        elif advice := file_advice(file, work.student, own):
             tell(advice)
 
 
@@ -201,7 +203,6 @@ def open_(*, text: str, profile: str | None) -> int:
     Or the name of a file: a scenario, or a session file. At a terminal: the app, at the shared
     moment. Else: prints its scenario, to be run, loaded or read.
     """
-    from rdmalab.scenario.files import is_packed
     from rdmalab.scenario.share_text import LONGEST, Damaged, scenario_of, word_in
 
     is_file = text.endswith((".rdmalab", ".yaml")) or is_packed(text) or _is_file(text)
@@ -232,10 +233,8 @@ def _is_file(text: str) -> bool:
 def _scenario_in(path: str) -> str:
     """The text of a scenario, or of what a session file holds; raises UsageError for neither."""
     from rdmalab.lab import open_session
-    from rdmalab.scenario.files import read
     from rdmalab.scenario.runner import Runner
     from rdmalab.scenario.saving import Unsavable, saved
-    from rdmalab.scenario.source import FileError
 
     scenario, wrong = opened(path)
     if scenario is None:
@@ -307,7 +306,7 @@ def exec_(  # noqa: PLR0913  (one argument an option)
     execution = Execution(lab, commands, tell, open_at, clock=kind, outputs=outputs)
     with unguarded():
         execution.bound(limit, end_stuck=end_stuck)
-        code = _shown(execution) if tui else _served(execution, limit, end_stuck=end_stuck)
+        code = _shown(execution, save) if tui else _served(execution, limit, end_stuck=end_stuck)
     if save is not None or ask:
         for event in sorted(execution.server.calls.callers):
             lab.session.callers.note(event, execution.caller_of(event))
@@ -328,8 +327,11 @@ def _served(execution: "Execution", limit_s: float | None, *, end_stuck: bool) -
         return execution.run(limit_s=limit_s, end_stuck=end_stuck)
 
 
-def _shown(execution: "Execution") -> int:
-    """Run the app on the world of the programs; returns their largest exit code."""
+def _shown(execution: "Execution", save: str | None) -> int:
+    """Run the app on the world of the programs; returns their largest exit code.
+
+    save: the file in which the session is kept afterwards; None: it is lost.
+    """
     from rdmalab.compat.c.open_labs import LivePrograms
     from rdmalab.tui.launch import show_programs
 
@@ -340,6 +342,8 @@ def _shown(execution: "Execution") -> int:
         show_programs(programs, execution.lab)
     finally:
         code = programs.leave()
+    if save is None:
+        tell("the session of the programs was not kept: exec --save FILE, or save FILE in the app")
     return code
 
 
@@ -361,7 +365,6 @@ def _outputs(commands: "list[Command]", prefix: bool | None, *, tui: bool = Fals
 
     prefix: whether lines have one; None: those of several programs, at a terminal.
     """
-    from rdmalab.compat.c.outputs import Outputs, labels
     from rdmalab.workbench.settings import read
 
     if prefix is False or (prefix is None and len(commands) < 2):

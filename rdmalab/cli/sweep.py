@@ -1,18 +1,19 @@
 """The command sweep: a scenario with many values of its parameters, as a table and a plot."""
 
 import sys
-from dataclasses import dataclass
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rdmalab.cli import program
+from rdmalab.jobs.limits import Limits, Pool
+from rdmalab.jobs.result_file import NotResults, Progress
+from rdmalab.scenario.files import found
 from rdmalab.shell.streams import progress_stream
+from rdmalab.spec.row import dataclass
 
 if TYPE_CHECKING:
-    from rdmalab.jobs.limits import Pool
-    from rdmalab.jobs.result_file import Progress
     from rdmalab.sweep.measures import Measure
     from rdmalab.sweep.plot import ChartRequest, Plot
     from rdmalab.sweep.point import Experiment, Result
@@ -83,7 +84,7 @@ class _Options:
     help="Logarithmic axes; auto: y if its values differ by a factor of 1,000.",
 )
 @click.option("--jobs", type=click.IntRange(1), help="Worker processes; default: one for each CPU.")
-@click.option("--cluster", metavar="ADDRESS", help="The scheduler of a dask cluster.")
+@program.with_cluster
 @click.option(
     "--events",
     type=click.IntRange(1),
@@ -114,7 +115,6 @@ class _Sweep:
     """One call of the command."""
 
     def __init__(self, options: _Options) -> None:
-        from rdmalab.jobs.limits import Limits
 
         self.options = options
         self.title = ""
@@ -152,7 +152,6 @@ class _Sweep:
 
         first: the values of the first point.
         """
-        from rdmalab.scenario.files import found
         from rdmalab.scenario.loader import FileError, load
         from rdmalab.sweep.point import Experiment
         from rdmalab.sweep.table import require_condition
@@ -178,7 +177,6 @@ class _Sweep:
         """The results of all points; None after ^C, with a sentence on standard error."""
         from rdmalab.jobs.cluster import ClusterFailed
         from rdmalab.jobs.pool import CannotStart
-        from rdmalab.jobs.result_file import NotResults, Progress
 
         try:
             done = campaign.known()

@@ -6,12 +6,14 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
+from textwrap import fill
 from typing import Any, overload
 
 from rdmalab.command.arguments import Span
 from rdmalab.command.kinds import REQUIRED, ExpressionKind, LinesKind, Parameter, parameter_of
+from rdmalab.spec.row import dataclass
 
 
 class TimeMove(enum.Enum):
@@ -40,7 +42,7 @@ class Facts:
     not, although it changes the world. touches_files: it reads or writes a file that its arguments
     name; such a command cannot stand in a scenario. is_repeated: an empty line does it again.
     short: other spellings at the prompt, each with the words that follow the command's name.
-    help_rows: sentences of a table, written into the docstring in place of `{rows}`.
+    help_rows: sentences of a table by its words, written in place of `{rows}`, an item each.
     """
 
     is_verb: bool = False  # libibverbs has it, or it stands for one of its functions
@@ -51,7 +53,7 @@ class Facts:
     is_repeated: bool = False
     recovery: Recovery = Recovery.REPEAT
     short: tuple[tuple[str, str], ...] = ()
-    help_rows: str = ""
+    help_rows: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.touches_files and self.in_scenarios:
@@ -133,9 +135,10 @@ class Command:
 
     @property
     def documentation(self) -> str:
-        """The docstring, with the sentences of its table."""
-        text = inspect.getdoc(self.function) or _NO_TEXT
-        return text.replace("{rows}", self.facts.help_rows)
+        """The docstring, with the sentences of its table. An item begins with `* WORD: `."""
+        whole = inspect.getdoc(self.function) or _NO_TEXT
+        items = (fill(f"* {word}: {text}", 100) for word, text in self.facts.help_rows.items())
+        return whole.replace("{rows}", "\n".join(items))
 
     @property
     def summary(self) -> str:

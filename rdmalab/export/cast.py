@@ -59,21 +59,22 @@ def transcript(session: Session) -> Iterator[Shown]:
     again = session.restarted()
     try:
         for entry in session.journal:
-            yield from _events(again, entry.event - 1)
+            yield from _events(again, entry.event - 1, session)
             again.world.advance(entry.at_ns)
             command = again.vocabulary[entry.invocation.name]
             yield Shown(entry.at_ns, render(entry.invocation, command), is_typed=True)
             again.perform(entry.invocation)
             yield _answer(again)
-        yield from _events(again, session.history.end.event)
+        yield from _events(again, session.history.end.event, session)
     finally:
         again.dispose()
 
 
-def _events(again: Session, last: int) -> Iterator[Shown]:
-    """The events up to a number, one sentence each."""
+def _events(again: Session, last: int, session: Session) -> Iterator[Shown]:
+    """The events up to a number, one sentence each. session: that which is replayed."""
+    many = session.history.end.event
     while again.world.event < last:
-        check()
+        check(again.world.event, many)
         again.history.run(1)
         yield _answer(again)
 

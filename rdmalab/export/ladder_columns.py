@@ -7,13 +7,14 @@ then events.
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.export import ladder_words as words
 from rdmalab.export.ladder_canvas import ASCII, UNICODE, Glyphs, Ink, Slant
 from rdmalab.render.meanings import APPEARANCES
 from rdmalab.spec.refusals import DROPS, REFUSALS
+from rdmalab.spec.row import dataclass
 from rdmalab.views.fates import Fate
 from rdmalab.views.ladder import MarkerRow, PacketRow
 from rdmalab.views.planned import PlannedRow
@@ -171,18 +172,16 @@ class Columns:
         return self.x[node] + (1 if self.x[node] == self.right else -1)
 
     # ---- reasons --------------------------------------------------------------------------------
-    def notes(self, row: LadderRow) -> list[Note]:
-        """The rows below an item: the whole reason, and completions that failed."""
+    def notes(self, row: LadderRow | Gap, rows: int) -> list[Note]:
+        """The rows below an item of so many: the whole reason, and completions that failed."""
         found: list[Note] = []
-        if isinstance(row, PlannedRow):
+        if isinstance(row, PlannedRow | Gap):
             return found
         is_named = self.is_flat or not self.has_names  # above it
         if isinstance(row, PacketRow) and (reason := words.reason(row, brief=is_named)):
             found += self._folded(reason, ink_of(words.meaning(row), _reason_click(row)))
         forms, means = words.outcome(row)
-        is_shown = (
-            not self.is_flat and isinstance(row, PacketRow) and self.outcome(row, self.room.tall)
-        )
+        is_shown = not self.is_flat and isinstance(row, PacketRow) and self.outcome(row, rows)
         if row.failed and not is_shown:
             event = row.end_event if isinstance(row, PacketRow) else row.event
             text = fitting(forms, self.right - self.left - 5, None)

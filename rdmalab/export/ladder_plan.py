@@ -5,7 +5,7 @@ packet's way. Each row has its time, and a long wait is a row of its own.
 """
 
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from rdmalab.render.meanings import APPEARANCES, Tone
@@ -13,6 +13,7 @@ from rdmalab.session.interruption import check
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record, kind_of
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt, record_text
 from rdmalab.views.caption import meaning_of
 from rdmalab.views.fates import Fate
@@ -129,8 +130,8 @@ def plan(
     kept |= {rec.cause_of(records[n]) for n in numbers if _is_end(records[n], chosen.packets)}
     rows = {row.number: row for row in packet_rows(world, names, sorted(kept | chosen.open))}
     builder = _Builder(world, names, found, {n: rows[n] for n in sorted(kept)})
-    for number in numbers:
-        check()
+    for at, number in enumerate(numbers):
+        check(at, len(numbers))
         if left_out and number == numbers[begun]:
             builder.skip(left_out)
         builder.add(number)

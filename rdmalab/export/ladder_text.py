@@ -85,13 +85,14 @@ class TextLadder:
         for placed in self._shown(rows):
             self._wait(before, placed.at_ns)
             placed.before_ns, before = before, placed.at_ns
+            placed.notes = self.pen.notes(placed.item, 1)
             self._add(placed)
 
     def _shown(self, rows: Sequence[LadderRow]) -> Iterator[Placed]:
         """The items, but no queue pair that went back if the row of its timer says so."""
         fired: dict[tuple[str, int], Placed] = {}
         for row in rows:
-            placed = Placed(row, 0, 0, notes=self.pen.notes(row))
+            placed = Placed(row, 0, 0)
             if isinstance(row, MarkerRow):
                 timer = fired.get((row.qp, row.event))
                 if row.kind is Kind.WENT_BACK and timer is not None:
@@ -156,6 +157,7 @@ class TextLadder:
             self.height += is_start and held  # its arrow has a second row
             placed.end, placed.end_before_ns = self.height, before
             placed.notes_at = self.height + 1
+            placed.notes = self.pen.notes(placed.item, self.height - placed.y + 1)
             self.height += len(placed.notes)
         self.height += 1
 

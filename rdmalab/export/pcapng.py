@@ -9,13 +9,14 @@ port is not. Its comment names the fate of each frame.
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rdmalab.hca import port
 from rdmalab.session.interruption import check
 from rdmalab.session.names import Names
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.records import Kind, Record, at_ns_of, kind_of, node_of, packet_of, reason_of
+from rdmalab.spec.row import dataclass
 from rdmalab.version import VERSION
 from rdmalab.views import fmt, ladder
 from rdmalab.views.fates import Fate
@@ -85,8 +86,9 @@ class Capture:
 # --------------------------------------------------------------------------- what a tap sees
 def captured(records: Sequence[Record]) -> Iterator[Captured]:
     """Each frame that left its port, in the order of the records."""
+    many = len(records)
     for number, record in enumerate(records):
-        check()
+        check(number, many)
         if kind_of(record) in PACKETS and (frame := _captured(records, number)) is not None:
             yield frame
 
@@ -123,8 +125,8 @@ def _comments(world: World, names: Names, frames: list[Captured]) -> Iterator[st
     numbers, records = [frame.number for frame in frames], world.trace.records
     requests = request_rows(world, names, set(numbers))
     rows = ladder.packet_rows(world, names, numbers)
-    for frame, row in zip(frames, rows, strict=True):
-        check()
+    for at, (frame, row) in enumerate(zip(frames, rows, strict=True)):
+        check(at, len(frames))
         yield _comment(frame, row, requests.get(original(records, frame.number)))
 
 

@@ -1,7 +1,6 @@
 """Exports that are texts: what each writes of a session, and what recognises such a file."""
 
 from collections.abc import Callable
-from textwrap import fill
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.export import FORMATS, PROGRAMS, program_in
@@ -77,6 +76,5 @@ TEXTS: dict[str, TextExport] = {
 }
 """By the word of `export`."""
 
-_SENTENCES = FORMATS | {name: text.help for name, text in TEXTS.items()}
-HELP_ROWS = fill(" ".join(f"{name}: {each}" for name, each in _SENTENCES.items()), 100)
+HELP_ROWS = FORMATS | {name: text.help for name, text in TEXTS.items()}
 """The sentences of all words of `export`."""

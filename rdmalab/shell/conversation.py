@@ -5,11 +5,11 @@ goes_on = await Conversation(lab).evaluate("run", emit, pause)  # emit(line), aw
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rdmalab.command import NotUnderstood, Recovery
 from rdmalab.doctor.answers import Answer
-from rdmalab.grammar.line import commands_of, parse
+from rdmalab.grammar.line import as_typed, commands_of, parse
 from rdmalab.lab import Lab
 from rdmalab.recovery.bug_reports import called, report
 from rdmalab.recovery.recovered_sessions import restoring
@@ -19,7 +19,7 @@ from rdmalab.session.lines import Reply
 from rdmalab.session.reverse import Jump
 from rdmalab.session.run_control import RunControl
 from rdmalab.session.session import Session
-from rdmalab.shell.evaluation import Emit, Evaluation, LineEnd, Pause, SliceSize
+from rdmalab.shell.evaluation import Computation, Emit, Evaluation, LineEnd, Pause, SliceSize
 from rdmalab.shell.lab_requests import in_lab, short_answer, whole_essay
 from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.styled_text import plain
@@ -50,6 +50,7 @@ class Conversation:
     exercise: "LabSession | None" = None  # the lab that is open
     lesson: "Lesson | None" = None
     diagnosis: "Report | None" = None  # the last answer of `why` in this world
+    last_report: "Report | None" = None  # the answer of the last command, if that was `why`
     checklist: "ChecklistReport | None" = None  # the last answer of `checklist`
     copy: Callable[[str], str] | None = None  # to the clipboard; returns a message about it
     hand_out: Callable[[str], str] | None = None  # a file that was written; returns a message
@@ -58,6 +59,7 @@ class Conversation:
     repeated = ""  # what an empty line stands for
     run: RunControl | None = None  # the last run of the last text; None if time did not move
     running = False
+    work: "Computation[Any] | None" = None  # what takes long; the world is not read now
     has_commands = False  # a call was typed in this world, not only time or a look at it
 
     def __init__(
@@ -99,7 +101,14 @@ class Conversation:
     @property
     def searching(self) -> bool:
         """Whether a command looks through the past: the world is at the moment it inspects."""
-        return self.running and isinstance(self.run, Jump)
+        return self.work is not None or (self.running and isinstance(self.run, Jump))
+
+    @property
+    def doing(self) -> str:
+        """`running`, `searching`, or `working` and how far; empty if nothing takes long."""
+        if self.work is not None:
+            return f"working {self.work.progress}"
+        return "searching" if self.searching else "running" if self.running else ""
 
     # ------------------------------------------------------------------ lines
     async def evaluate(self, text: str, emit: Emit, pause: Pause) -> bool:
@@ -107,7 +116,7 @@ class Conversation:
 
         An empty text repeats the last step or run.
         """
-        lines = commands_of(text.strip() or self.repeated)
+        lines = commands_of(as_typed(text.strip()) or self.repeated)
         self.run = None
         self.evaluation = Evaluation(self, emit, pause)
         stop = self.evaluation.stop
@@ -172,12 +181,13 @@ class Conversation:
 
     def keep_answer(self, value: object) -> None:
         """Keep the answer of `why` or `checklist`."""
+        self.last_report = None
         if isinstance(value, Answer):
             from rdmalab.doctor.checklist_report import ChecklistReport
             from rdmalab.doctor.report.report import Report
 
             if isinstance(value, Report):
-                self.diagnosis = value
+                self.diagnosis = self.last_report = value
             elif isinstance(value, ChecklistReport):
                 self.checklist = value
 

@@ -1,7 +1,7 @@
 """The three rows after a run that ended badly, once for each new failure: what, cause, next."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.diagnosis.examination import Examination
@@ -13,13 +13,16 @@ from rdmalab.doctor.moments.moments import is_ordered
 from rdmalab.doctor.report.rows import Row, RowPart, named
 from rdmalab.render.meanings import APPEARANCES
 from rdmalab.session.session import Session
-from rdmalab.spec.records import Kind, event_of, kind_of, node_of, object_of
+from rdmalab.spec.records import Kind, event_of, kind_of, new_state_of, node_of, object_of
+from rdmalab.spec.row import dataclass
+from rdmalab.spec.states import QPState
 from rdmalab.views.caption import endings
 from rdmalab.views.columns import Meaning
 
 _NEWEST = 2_000  # records: it is computed after every run, without being asked for
 _MARGIN = 12  # columns of the sign and of the event
 _MOMENTS = 2  # at which the cause is looked for
+_ERRORS = (QPState.ERR, QPState.SQE)
 _ENDS = (Kind.WQE_COMPLETED, Kind.CQE_ADDED, Kind.STATE_CHANGED)
 
 
@@ -93,12 +96,16 @@ def _rows(
     if not text and outcome.kind in (Status.PENDING, Status.NEVER):
         meaning = Meaning.WAITING
     text = text or named(examination.report.name, outcome.sentence)
-    yield Row(RowPart.STANDING, text, f"{APPEARANCES[meaning].sign} ", outcome.event)
+    moved = (event_of(each) for each in since if kind_of(each) is Kind.STATE_CHANGED
+             and new_state_of(each) in _ERRORS)  # fmt: skip
+    is_move = ended.states and not ended.text
+    event = next(moved, None) if is_move else outcome.event
+    yield Row(RowPart.STANDING, text, f"{APPEARANCES[meaning].sign} ", event)
     name = examination.report.name
     for cause in [*examination.report.causes, *examination.report.waits][:1]:
         fact, event = (*cause.finding.evidence, (cause.check.row.rule, None))[0]
         yield Row(RowPart.NEXT, named(cause.name, fact), "  cause  ", event)
-        name = cause.name or name
+        name = cause.name if cause.name and cause.subject.sort is not Sort.CALL else name
     asked = "why" if is_only else f"why {name}"
     offers = [] if log.session.refusal(asked) else [f"{asked} (evidence, tested fix)"]
     offers += [f"explain {status}" for _, status in ended.failed[:1]]

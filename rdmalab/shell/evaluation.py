@@ -3,14 +3,18 @@
 A text that is pasted has one evaluation for each of its lines; they share the request to stop.
 """
 
+import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextvars import copy_context
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from threading import Semaphore, Thread
+from typing import TYPE_CHECKING, Generic, TypeVar
 
+from rdmalab.command import UserError
 from rdmalab.lab import Lab
 from rdmalab.recovery.write_ahead_log import LoggedArrival, NullLog, place_of
-from rdmalab.session.interruption import Stopped, stoppable
+from rdmalab.session.interruption import PROGRESS, Stopped, stoppable
 from rdmalab.session.lines import Reply
 from rdmalab.session.run_control import STOPPED, RunControl
 from rdmalab.shell.face_requests import REQUEST_HANDLERS
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 
 Emit = Callable[[Line], None]
 Pause = Callable[[], Awaitable[None]]
+T = TypeVar("T")
 
 
 def discard(_line: Line) -> None:
@@ -96,6 +101,70 @@ class SliceSize:
             self.events = max(_LEAST, self.events // 2)
         elif took_s < _SLICE_S / 2:
             self.events = min(_MOST, self.events * 2)
+
+
+HAS_THREADS = sys.platform != "emscripten"  # a web page has none
+
+
+class Computation(Generic[T]):
+    """A computation in slices: it has a thread, which runs only while `go` waits for it.
+
+    So a face is served between two slices, and no two threads are ever in the world at once.
+    is_unwanted: asked at each `check` of the computation, which ends with Stopped once it is True.
+    """
+
+    def __init__(self, compute: Callable[[], T], is_unwanted: Callable[[], bool]) -> None:
+        self._compute, self._is_unwanted = compute, is_unwanted
+        self._began_s, self._until_s = time.monotonic(), 0.0
+        self._turn, self._pause = Semaphore(0), Semaphore(0)
+        self._context = copy_context()
+        self._thread = Thread(target=self._context.run, args=(self._run,), daemon=True)
+        self._is_over = self._is_cancelled = False
+        self._error: BaseException | None = None
+
+    def go(self, slice_s: float) -> bool:
+        """Compute for so long, up to the next `check`; True when it is over."""
+        self._until_s = time.monotonic() + slice_s
+        if self._thread.ident is None:
+            self._thread.start()
+        else:
+            self._turn.release()
+        self._pause.acquire()
+        return self._is_over
+
+    def cancel(self) -> None:
+        """End it at its next `check`."""
+        self._is_cancelled = True
+        while not self._is_over:
+            self.go(0)
+
+    def result(self) -> T:
+        """The value; raises what the computation has raised."""
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    @property
+    def progress(self) -> str:
+        """`120,000 of 373,723, 12 s`: steps of this pass, if they are known, and the time."""
+        done, many = self._context.get(PROGRESS) or (0, 0)
+        steps = f"{done:,} of {many:,}, " if many else ""
+        return f"{steps}{time.monotonic() - self._began_s:.0f} s"
+
+    def _run(self) -> None:
+        try:
+            with stoppable(self._must_end):
+                self._value = self._compute()
+        except BaseException as error:  # noqa: BLE001  (it is raised in the thread that waits)
+            self._error = error
+        self._is_over = True
+        self._pause.release()
+
+    def _must_end(self) -> bool:
+        if time.monotonic() > self._until_s and not self._is_cancelled:
+            self._pause.release()
+            self._turn.acquire()
+        return self._is_cancelled or self._is_unwanted()
 
 
 class Evaluation:
@@ -182,7 +251,6 @@ class Evaluation:
 
     async def _answer(self, reply: Reply) -> None:
         """Emit the reply to a command, and carry out its request to the face."""
-        self.conversation.keep_answer(reply.value)
         self._say(reply)
         await self._handle(reply)
 
@@ -191,8 +259,12 @@ class Evaluation:
             self.emit(row)
 
     async def _handle(self, reply: Reply) -> None:
+        self.conversation.keep_answer(reply.value)
         if (handler := REQUEST_HANDLERS.get(type(reply.value))) is not None:
-            await handler(self, reply.value)
+            try:
+                await handler(self, reply.value)
+            except UserError as wrong:
+                self.report_error(str(wrong))
 
     async def handle(self, reply: Reply) -> Reply | None:
         """Carry out a command's request to the face.
@@ -212,7 +284,7 @@ class Evaluation:
         while True:
             safe = self.conversation.safe_state()
             try:
-                reply = next(coming, None)
+                reply = await self._computed(lambda: next(coming, None))
                 if reply is not None:
                     await self.drive(reply)
             except Exception as bug:  # noqa: BLE001  (no word may end a session)
@@ -263,6 +335,21 @@ class Evaluation:
         self._is_halted = False
 
     # ------------------------------------------------------------------ runs
+    async def _computed(self, compute: Callable[[], T]) -> T:
+        """Compute; an app is served meanwhile, and shows how far it is."""
+        conversation = self.conversation
+        if conversation.screen is None or not HAS_THREADS:
+            return compute()
+        work = Computation(compute, self.stop.is_pending)
+        try:
+            while not work.go(_SLICE_S):
+                conversation.work, conversation.running = work, True
+                await self.pause()
+        finally:
+            work.cancel()
+            conversation.work, conversation.running = None, False
+        return work.result()
+
     async def drive(self, reply: Reply) -> None:
         """Run the travel of a reply, if it has one, to its end."""
         if reply.travel is not None:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rdmalab.command import UserError
 from rdmalab.lab import open_session
 from rdmalab.recovery.recovered_sessions import (
     LockedRecording,
@@ -167,7 +168,7 @@ FaceHandler = Callable[["Evaluation", Any], Awaitable[None]]
 async def _load(evaluation: "Evaluation", request: Load) -> None:
     """Replace the world by that of the scenario, and run its setup."""
     from rdmalab.scenario.files import LAB_SUFFIX, found, is_folder, short_name
-    from rdmalab.scenario.loader import FileError, load
+    from rdmalab.scenario.loader import load
 
     path = evaluation.log.path(found(request.path))
     if (folder := short_name(path)) != path and is_folder(path):
@@ -177,14 +178,9 @@ async def _load(evaluation: "Evaluation", request: Load) -> None:
     if path.endswith(LAB_SUFFIX):
         (open_kept if evaluation.log.is_kept else open_lab)(evaluation, request, path)
         return
-    try:
-        scenario = load(path, evaluation.lab.session.vocabulary)
-    except FileError as error:
-        evaluation.report_error(str(error))
-        return
+    scenario = load(path, evaluation.lab.session.vocabulary)
     if wrong := evaluation.log.loaded(scenario.path, scenario.source.text):
-        evaluation.report_error(wrong)
-        return
+        raise UserError(wrong)
     lesson = _opened(evaluation, scenario, request.profile)
     if scenario.is_session:
         await lesson.through(evaluation)
@@ -197,18 +193,13 @@ async def _load(evaluation: "Evaluation", request: Load) -> None:
 async def _lessons(evaluation: "Evaluation", request: ListLessons) -> None:
     """Print the list; in the app all of it is a screen in which one can search."""
     from rdmalab.classroom import progress
-    from rdmalab.scenario.lessons import UnknownWord, catalogue, chosen
-    from rdmalab.scenario.source import FileError
+    from rdmalab.scenario.lessons import catalogue, chosen
 
     is_whole = bool(request.path or request.tag or request.level)
     if evaluation.conversation.screen is not None and not is_whole:
         evaluation.conversation.screen(ScreenRequest("lessons"))
         return
-    try:
-        found = chosen(catalogue(), request.path, request.tag, request.level)
-    except (FileError, UnknownWord) as error:
-        evaluation.report_error(str(error))
-        return
+    found = chosen(catalogue(), request.path, request.tag, request.level)
     evaluation.tell(list(progress.table(found, evaluation.output.page.width, whole=is_whole)))
 
 
@@ -216,8 +207,7 @@ async def _next(evaluation: "Evaluation", _request: Next) -> None:
     """Go on to the next stop of the loaded scenario."""
     lesson = evaluation.lesson
     if lesson is None:
-        evaluation.report_error("no scenario is loaded: load FILE")
-        return
+        raise UserError("no scenario is loaded: load FILE")
     await lesson.advance(evaluation)
     lesson.end(evaluation)
 
@@ -234,15 +224,14 @@ async def _answer(evaluation: "Evaluation", request: GiveAnswer) -> None:
     if word.isdecimal() and 0 < int(word) <= len(offered):
         word = offered[int(word) - 1]
     if not offered:
-        evaluation.report_error("no question is open; next goes on")
-    elif len(word) != 1 or word not in offered:
-        evaluation.report_error(f"{fmt.either(offered)} answers this question")
-    else:
-        if right := right_ahead(runner):
-            if word != right:
-                runner.wrong[runner.position] = word
-            evaluation.tell([judged(word, is_right=word == right)])
-        await _next(evaluation, Next())
+        raise UserError("no question is open; next goes on")
+    if len(word) != 1 or word not in offered:
+        raise UserError(f"{fmt.either(offered)} answers this question")
+    if right := right_ahead(runner):
+        if word != right:
+            runner.wrong[runner.position] = word
+        evaluation.tell([judged(word, is_right=word == right)])
+    await _next(evaluation, Next())
 
 
 def _opened(evaluation: "Evaluation", scenario: "Scenario", profile: str | None) -> Lesson:
@@ -262,13 +251,9 @@ def _opened(evaluation: "Evaluation", scenario: "Scenario", profile: str | None)
 # --------------------------------------------------------------------------- handed on
 async def _open(evaluation: "Evaluation", request: Open) -> None:
     """Replace the world by a shared session, played to its end; ^C stops it between two steps."""
-    from rdmalab.scenario.loader import FileError, loads
+    from rdmalab.scenario.loader import loads
 
-    try:
-        scenario = loads(request.scenario, "shared", evaluation.lab.session.vocabulary)
-    except FileError as error:
-        evaluation.report_error(str(error))
-        return
+    scenario = loads(request.scenario, "shared", evaluation.lab.session.vocabulary)
     lesson = _opened(evaluation, scenario, request.profile)
     await lesson.through(evaluation)
     evaluation.judge(ok=lesson.runner.ok)
@@ -277,11 +262,10 @@ async def _open(evaluation: "Evaluation", request: Open) -> None:
 async def _continue(evaluation: "Evaluation", request: Continue) -> None:
     if evaluation.exercise is not None or evaluation.lesson is not None:
         here = "lab" if evaluation.exercise is not None else "lesson"
-        evaluation.report_error(
+        raise UserError(
             f"continue restores an earlier session, and a {here} is open here. run goes on in time;"
             f" new leaves the {here}, then continue restores."
         )
-        return
     log = evaluation.log
     is_own = evaluation.conversation.has_commands and not request.number
     if is_own and isinstance(log, WriteAheadLog):
@@ -294,7 +278,7 @@ async def _continue(evaluation: "Evaluation", request: Continue) -> None:
     complaint = await continued(evaluation, request)
     evaluation.judge(ok=True)
     if complaint:
-        evaluation.report_error(complaint)
+        raise UserError(complaint)
 
 
 def _waiting_rows(paths: Sequence[Path]) -> Iterator[Line]:
@@ -341,8 +325,8 @@ async def _written(evaluation: "Evaluation", value: Exported | Saved) -> None:
 async def _screen(evaluation: "Evaluation", request: ScreenRequest) -> None:
     """Hand a request to the app; the other faces have no screen."""
     if evaluation.conversation.screen is None:
-        evaluation.report_error(f"{request.word}: only in the app, which is started with rdmalab")
-    elif text := evaluation.conversation.screen(request):
+        raise UserError(f"{request.word}: only in the app, which is started with rdmalab")
+    if text := evaluation.conversation.screen(request):
         evaluation.tell([plain(text, DIM)])
 
 

@@ -9,18 +9,19 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rdmalab import disk
+from rdmalab.command import UserError
 from rdmalab.grammar.hints import quoted
 from rdmalab.recovery.user_paths import state_path
 from rdmalab.shell.lab_requests import TOUR, enter_lab, open_lab
 from rdmalab.shell.lab_text import load_words, points_text
 from rdmalab.shell.styled_text import Line, plain
 from rdmalab.shell.tables import DIM, WARN
+from rdmalab.spec.row import dataclass
 from rdmalab.views import fmt
 from rdmalab.workbench.files import Load
 from rdmalab.workbench.lab_words import ReturnToLab, Tour
@@ -69,8 +70,7 @@ async def tour(evaluation: "Evaluation", request: Tour) -> None:
 async def return_to_lab(evaluation: "Evaluation", request: ReturnToLab) -> None:
     """Open the newest lab that is kept and not finished, or that of a name and a student."""
     if evaluation.exercise is not None and not request.name:
-        evaluation.report_error("a lab is open: task lists its tasks")
-        return
+        raise UserError("a lab is open: task lists its tasks")
     labs = kept()
     same = [
         each for each in labs
@@ -88,34 +88,26 @@ async def return_to_lab(evaluation: "Evaluation", request: ReturnToLab) -> None:
         hint = f"kept: {known}" if known else "load labs/by-hand student=ID opens one"
         if request.name in OF_THE_SHELL:
             hint = f"rdmalab lab {request.name} is a command of the shell"
-        evaluation.report_error(f"{what}. {hint}")
-        return
+        raise UserError(f"{what}. {hint}")
     path = recorded or same[0].path
     open_kept(evaluation, Load(path, student=same[0].student if same else ""), path)
 
 
 def open_kept(evaluation: "Evaluation", request: Load, path: str) -> None:
     """Open a lab with the work of this student that is kept, else at its beginning; and keep it."""
-    from rdmalab.classroom.lab_session import WrongWork
-    from rdmalab.classroom.playing import BrokenLab
-    from rdmalab.scenario.source import FileError
-
     path = evaluation.log.path(path)
     try:
         folder = state_path()
         lab, work = _found_work(evaluation, request, path, folder)
         newer = _next_file(folder, path, lab)
         _write(lab, newer)  # another process that opens this lab takes the next number
-    except (FileError, BrokenLab, WrongWork) as error:
-        evaluation.report_error(str(error))
-        return
     except OSError as wrong:
         evaluation.tell([plain(f"the lab is not kept: {wrong.strerror or wrong}", WARN)])
         open_lab(evaluation, request, path)
         return
-    if enter_lab(evaluation, lab, [(path, lab.text), (str(work), _text(work))]):
-        lab.autosave = lambda: _kept(lab, newer)
-        evaluation.tell(list(_goes_on_from(lab)))
+    enter_lab(evaluation, lab, [(path, lab.text), (str(work), _text(work))])
+    lab.autosave = lambda: _kept(lab, newer)
+    evaluation.tell(list(_goes_on_from(lab)))
 
 
 def _goes_on_from(lab: "LabSession") -> Iterator[Line]:
@@ -247,8 +239,7 @@ def _opened(evaluation: "Evaluation", path: str, student: str, work: Path | None
     from rdmalab.scenario.loader import read
 
     given = _text(work) if work is not None else ""
-    vocabulary = evaluation.lab.session.vocabulary
-    return LabSession.begun(read(path), path, vocabulary, student, given, str(work))
+    return LabSession.begun(read(path), path, student, given, str(work))
 
 
 def _write(lab: "LabSession", file: Path) -> None:

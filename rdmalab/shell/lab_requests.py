@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rdmalab import disk
+from rdmalab.command import UserError
 from rdmalab.grammar.text import in_quotes
 from rdmalab.grammar.tokens import is_closed, scan
 from rdmalab.shell import lab_text
@@ -18,7 +19,6 @@ from rdmalab.workbench.lab_words import GiveAnswer, MakeLab, Submit, TakeHint, T
 
 if TYPE_CHECKING:
     from rdmalab.classroom.lab_session import LabSession
-    from rdmalab.classroom.model import Task
     from rdmalab.shell.evaluation import Evaluation
 
 CarryOut = Callable[[str], Awaitable[None]]
@@ -31,32 +31,25 @@ _NO_LAB = "no lab is open: load labs/sq-full student=ID"
 
 def open_lab(evaluation: "Evaluation", request: Load, path: str) -> None:
     """Replace the world by that of a lab, for one student, and continue work that is given."""
-    from rdmalab.classroom.lab_session import LabSession, WrongWork
-    from rdmalab.classroom.playing import BrokenLab
-    from rdmalab.scenario.loader import FileError, read
+    from rdmalab.classroom.lab_session import LabSession
+    from rdmalab.scenario.loader import read
 
-    try:
-        text = read(path)
-        work = evaluation.log.path(request.work, 1) if request.work else ""
-        given = read(work) if work else ""
-        vocabulary = evaluation.lab.session.vocabulary
-        lab = LabSession.begun(text, path, vocabulary, request.student, given, work)
-    except (FileError, BrokenLab, WrongWork) as error:
-        evaluation.report_error(str(error))
-        return
+    text = read(path)
+    work = evaluation.log.path(request.work, 1) if request.work else ""
+    given = read(work) if work else ""
+    lab = LabSession.begun(text, path, request.student, given, work)
     enter_lab(evaluation, lab, [(path, text), *([(work, given)] if given else [])])
 
 
-def enter_lab(evaluation: "Evaluation", lab: "LabSession", files: list[tuple[str, str]]) -> bool:
+def enter_lab(evaluation: "Evaluation", lab: "LabSession", files: list[tuple[str, str]]) -> None:
     """Replace the world by that of a lab. files: path and text of the files it was made of.
 
-    Returns whether they are those of the session that is restored, if one is.
+    UserError if they are not those of the session that is restored.
     """
     from rdmalab.classroom.owner import ANYONE
 
     if wrong := "".join(filter(None, [evaluation.log.loaded(*each) for each in files])):
-        evaluation.report_error(wrong)
-        return False
+        raise UserError(wrong)
     before = evaluation.exercise
     if before is None or (before.lab.source.path, before.student) != (files[0][0], lab.student):
         left_lab(evaluation)
@@ -79,7 +72,6 @@ def enter_lab(evaluation: "Evaluation", lab: "LabSession", files: list[tuple[str
     evaluation.tell([plain(words, DIM), *lab_text.rule_lines(lab)])
     evaluation.tell([plain(price, WARN) for price in lab.prices])
     evaluation.judge(ok=True)
-    return True
 
 
 def left_lab(evaluation: "Evaluation") -> None:
@@ -107,72 +99,49 @@ async def _task(evaluation: "Evaluation", request: TaskList) -> None:
         title: Line = [(lab_text.TITLE, shown(runner.scenario.title)), (DIM, place)]
         evaluation.tell([title, *read_so_far(runner)[0]])
         return
-    if (lab := _opened(evaluation)) is None:
-        return
+    lab = _opened(evaluation)
     grade = lab.grade()
     if not request.name:
         evaluation.tell([*lab_text.task_lines(lab, grade), *lab_text.rule_lines(lab)])
-    elif (task := _named(evaluation, lab, request.name)) is not None:
-        evaluation.tell(list(lab_text.task_page(lab, task)))
+    else:
+        evaluation.tell(list(lab_text.task_page(lab, lab.task(request.name))))
 
 
-def _opened(evaluation: "Evaluation") -> "LabSession | None":
+def _opened(evaluation: "Evaluation") -> "LabSession":
     if evaluation.exercise is None:
-        evaluation.report_error(_NO_LAB)
+        raise UserError(_NO_LAB)
     return evaluation.exercise
 
 
 # --------------------------------------------------------------------------- hints and answers
 async def _hint(evaluation: "Evaluation", request: TakeHint) -> None:
-    if (lab := _opened(evaluation)) is None:
-        return
-    if not request.task and lab.open_task is None:
+    lab = _opened(evaluation)
+    task = lab.task(request.task) if request.task else lab.open_task
+    if task is None:
         evaluation.tell([plain("all tasks are done", GOOD)])
-        return
-    task = _named(evaluation, lab, request.task) if request.task else lab.open_task
-    if task is not None:
+    else:
         evaluation.tell(list(lab_text.hint_lines(lab, task, sure=request.sure)))
 
 
-def _named(evaluation: "Evaluation", lab: "LabSession", name: str) -> "Task | None":
-    from rdmalab.classroom.lab_session import WrongTask
-
-    try:
-        return lab.task(name)
-    except WrongTask as wrong:
-        evaluation.report_error(str(wrong))
-        return None
-
-
 async def _answer(evaluation: "Evaluation", request: GiveAnswer) -> None:
-    from rdmalab.classroom.lab_session import WrongTask
-
-    if (lab := _opened(evaluation)) is None:
-        return
+    lab = _opened(evaluation)
     ids, question = {each.id for each in lab.lab.document.tasks}, lab.open_question
     name, text = request.task, request.text
     if name in ids and not text:
-        evaluation.report_error(f"answer {name}: write the answer after the name of the task")
-        return
+        raise UserError(f"answer {name}: write the answer after the name of the task")
     if name not in ids and question is not None:
         name, text = question.id, f"{name} {text}".strip()
     elif name not in ids and not text:
-        evaluation.report_error("no question is open: task lists the tasks")
-        return
-    try:
-        lab.answer(name, text)
-    except WrongTask as wrong:
-        evaluation.report_error(str(wrong))
-        return
+        raise UserError("no question is open: task lists the tasks")
+    lab.answer(name, text)
     evaluation.tell(list(lab_text.answer_lines(lab, name)))
 
 
 async def _submit(evaluation: "Evaluation", request: Submit) -> None:
     from rdmalab.classroom import submission
-    from rdmalab.classroom.owner import file_advice, own_file
+    from rdmalab.classroom.owner import file_advice
 
-    if (lab := _opened(evaluation)) is None:
-        return
+    lab = _opened(evaluation)
     evaluation.tell(list(lab_text.task_lines(lab, lab.grade(replayed=True))))
     work, named = lab.submission(), request.file
     if not named:
@@ -180,38 +149,37 @@ async def _submit(evaluation: "Evaluation", request: Submit) -> None:
         copy = evaluation.conversation.copy
         copied = f"{copy(word)}. " if copy is not None else ""
         first = "" if lab.is_nameless else "Hand in this word; "
-        file = "FILE" if lab.is_nameless else own_file(lab.student)
+        file = "FILE" if lab.is_nameless else submission.free_file(work) or "FILE"
         words = f"{copied}{first}submit {file} writes a file instead."
         evaluation.tell([plain(words, GOOD)])
         evaluation.emit([("", word)])
     else:
         named = named if "." in named else f"{named}.yaml"
-        kind, is_own = submission.replaceable(work.student)
-        octets = submission.written(work).encode()
-        if _written(evaluation, named, octets, kind, is_own) is None:
-            return
+        kind, is_own = submission.replaceable(work)
+        own = submission.free_file(work, named)
+        _write(named, submission.written(work).encode(), kind, is_own, own)
         if lab.is_nameless:
             evaluation.tell([plain(f"{named}: written", DIM)])
         else:
             evaluation.tell([plain(f"{named}: hand in this file", GOOD)])
-            advice = file_advice(named, lab.student)
+            advice = file_advice(named, lab.student, own)
             evaluation.tell([plain(advice, DIM)] if advice else [])
         handed_out(evaluation, named)
     evaluation.tell(list(lab_text.take_over_lines(lab, named)))
 
 
-def _written(
-    evaluation: "Evaluation", file: str, octets: bytes, kind: str, may_replace: disk.Recognise,
-) -> bool | None:  # fmt: skip
-    """Write a file; returns whether it replaced one, None: it was not possible, which is reported.
+def _write(
+    file: str, octets: bytes, kind: str, may_replace: disk.Recognise, free: str = ""
+) -> bool:
+    """Write a file; returns whether it replaced one. UserError if it is not possible.
 
-    A file of another kind is not replaced.
+    A file of another kind is not replaced. free: a name that can be chosen then.
     """
     try:
         return disk.write(file, octets, may_replace)
     except (OSError, ValueError) as wrong:
-        evaluation.report_error("; ".join(filter(None, disk.complaint(file, wrong, kind))))
-        return None
+        why = "; ".join(filter(None, disk.complaint(file, wrong, kind, free)))
+        raise UserError(why) from None
 
 
 def handed_out(evaluation: "Evaluation", file: str) -> None:
@@ -222,22 +190,21 @@ def handed_out(evaluation: "Evaluation", file: str) -> None:
 
 async def _make(evaluation: "Evaluation", request: MakeLab) -> None:
     from rdmalab.classroom.session_lab import NoLab, lab_of
+    from rdmalab.scenario.field_types import as_word
     from rdmalab.scenario.files import LAB_SUFFIX
     from rdmalab.scenario.keeping import as_saved, is_unedited, marked
     from rdmalab.scenario.loader import FileError, loads
 
-    name = Path(request.file).name.removesuffix(LAB_SUFFIX)
+    name = as_word(Path(request.file).name.removesuffix(LAB_SUFFIX))
     try:
         text = lab_of(loads(request.session, request.file, evaluation.lab.session.vocabulary), name)
     except (FileError, NoLab) as wrong:
-        evaluation.report_error(f"{request.file}: {wrong}")
-        return
-    replaced = _written(evaluation, request.file, marked(text), as_saved("lab"), is_unedited)
-    if replaced is not None:
-        instead = "replaced the previous lab; " if replaced else ""
-        words = f"{request.file}: {instead}edit it, then: rdmalab lab check {request.file}"
-        evaluation.tell([plain(words, GOOD)])
-        handed_out(evaluation, request.file)
+        raise UserError(f"{request.file}: {wrong}") from None
+    replaced = _write(request.file, marked(text), as_saved("lab"), is_unedited)
+    instead = "replaced the previous lab; " if replaced else ""
+    words = f"{request.file}: {instead}edit it, then: rdmalab lab check {request.file}"
+    evaluation.tell([plain(words, GOOD)])
+    handed_out(evaluation, request.file)
 
 
 LAB_HANDLERS: dict[type, LabHandler] = {

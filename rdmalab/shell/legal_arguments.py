@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from rdmalab.command import EnumKind, New, Noun, Ref, Thing
@@ -14,6 +13,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.session.session import Session
 from rdmalab.spec.access import FOR_QP, Access
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, Attr, QPState, QPType, legal_next
 from rdmalab.spec.transports import Transport
 from rdmalab.spec.work import FLAG_TYPES, READ_BY_SOME, WORK, SendFlags, SendOps, Work, WROpcode
@@ -69,6 +69,12 @@ class CompletionContext:
         thing = self.session.names.find(f"{ref.node}.{ref.name}") if isinstance(ref, Ref) else None
         world = self.session.world
         return world.find(thing, object) if thing is not None and exists(world, thing) else None
+
+    @property
+    def qp(self) -> QueuePair | None:
+        """The existing queue pair that the key qp names; None if there is none."""
+        found = self.object("qp")
+        return found if isinstance(found, QueuePair) else None
 
     def things(self, noun: Noun | None, slot: Slot) -> list[Thing]:
         """The names of existing objects that fit here, the most likely first."""
@@ -166,8 +172,8 @@ def judge_key(here: CompletionContext, slot: Slot) -> ArgumentVerdict | None:
 # --------------------------------------------------------------------------- modify_qp
 def asked_move(here: CompletionContext) -> PendingMove | None:
     """The transition; None while the QP is unknown or the transition is illegal."""
-    qp = here.object("qp")
-    if not isinstance(qp, QueuePair):
+    qp = here.qp
+    if qp is None:
         return None
     state = here.given("attr", "qp_state")
     to = qp.state if state is None else state
@@ -189,13 +195,13 @@ def judge_attribute(here: CompletionContext, slot: Slot) -> ArgumentVerdict | No
     if name not in ATTRIBUTES:
         return ArgumentVerdict(THEN_THE_REST) if here.expected.partial else None
     mask = ATTRIBUTES[name].mask
-    qp = here.object("qp")
+    qp = here.qp
     if mask is Attr.STATE:
         return _judge_state(qp)
     move = asked_move(here)
     given = _given_mask(here) & ~Attr.ALT_PATH  # one bit, four attributes
     if move is None or mask & given or _has_no_alternate(here, mask):
-        return None if isinstance(qp, QueuePair) else ArgumentVerdict()
+        return ArgumentVerdict() if qp is None else None
     return _judge_for(move, mask, slot)
 
 
@@ -205,8 +211,8 @@ def _has_no_alternate(here: CompletionContext, mask: Attr) -> bool:
     return mask is Attr.ALT_PATH and (hca is None or not hca.lids)
 
 
-def _judge_state(qp: object) -> ArgumentVerdict:
-    if not isinstance(qp, QueuePair):
+def _judge_state(qp: QueuePair | None) -> ArgumentVerdict:
+    if qp is None:
         return ArgumentVerdict(REQUIRED_FIRST, "the state to enter")
     nexts = _onward(qp)
     word = f"from {qp.state.name}"
@@ -235,14 +241,14 @@ def _given_mask(here: CompletionContext) -> Attr:
 def judge_work(here: CompletionContext, slot: Slot) -> ArgumentVerdict | None:
     """The fields that opcode and QP type read; none if the QP accepts no work."""
     name = slot.path[-1]
-    qp = here.object("qp")
-    if isinstance(qp, QueuePair) and not _posts(here, qp):
+    qp = here.qp
+    if qp is not None and not _posts(here, qp):
         return None
     if slot.parameter.required:
         return ArgumentVerdict(REQUIRED_FIRST)
     if name in _PITFALLS and not here.expected.partial:
         return None
-    if name in _OF_TYPE and isinstance(qp, QueuePair):
+    if name in _OF_TYPE and qp is not None:
         return ArgumentVerdict(REQUIRED_FIRST, _ADDRESS) if _OF_TYPE[name](qp.transport) else None
     opcode = here.given("wr", "opcode")
     row = WORK.get(WROpcode(opcode)) if opcode in _OPCODES else None
@@ -291,8 +297,8 @@ def legal_members(here: CompletionContext, slot: Slot, kind: EnumKind) -> dict[i
 
 
 def _next_states(here: CompletionContext) -> dict[int, str] | None:
-    qp = here.object("qp")
-    if not isinstance(qp, QueuePair):
+    qp = here.qp
+    if qp is None:
         return None
     return {int(to): f"from {qp.state.name}" for to in _onward(qp)}
 
@@ -306,13 +312,13 @@ def _onward(qp: QueuePair) -> list[QPState]:
 
 
 def _current_state(here: CompletionContext) -> dict[int, str] | None:
-    qp = here.object("qp")
-    return {int(qp.state): "current state"} if isinstance(qp, QueuePair) else None
+    qp = here.qp
+    return {int(qp.state): "current state"} if qp is not None else None
 
 
 def _opcodes(here: CompletionContext) -> dict[int, str] | None:
-    qp = here.object("qp")
-    if not isinstance(qp, QueuePair):
+    qp = here.qp
+    if qp is None:
         return None
     hca = here.session.world.nodes[qp.node]
     if send_checks.check_state(hca, qp, SendWR(WROpcode.SEND), 0) is not None:
@@ -328,8 +334,8 @@ def _needs(row: Work) -> str:
 
 
 def _send_flags(here: CompletionContext) -> dict[int, str] | None:
-    qp = here.object("qp")
-    if not isinstance(qp, QueuePair):
+    qp = here.qp
+    if qp is None:
         return None
     opcode = here.given("wr", "opcode")
     row = WORK.get(WROpcode(opcode)) if opcode in _OPCODES else None

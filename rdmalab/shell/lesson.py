@@ -94,6 +94,9 @@ class Lesson:
 
     async def advance(self, evaluation: "Evaluation") -> None:
         """Run to the next stop, print the lines and the replies; then what stands there to read."""
+        if self.runner.over and self.runner.ok:
+            evaluation.tell(self._end())
+            return
         evaluation.tell(self._return())
         if not (self._has_own and self.runner.coming):
             await self._to_stop(evaluation)
@@ -222,9 +225,13 @@ class Lesson:
             else:
                 how = f"next: {does}"
             return [plain(f"{done}/{total}  {how}; any other command works too", DIM)]
-        end = plain(f"{done}/{total}  end of the lesson; the session stays open", DIM)
-        following = "" if self.output.notes_beside else following_lesson(runner.scenario.path)
-        if not following:
+        return self._end()[-1:] if self.output.notes_beside else self._end()
+
+    def _end(self) -> list[Line]:
+        """The lines after the last step: what leads on, and that this is the end."""
+        total = len(self.runner.scenario.steps)
+        end = plain(f"{total}/{total}  end of the lesson; the session stays open", DIM)
+        if not (following := following_lesson(self.runner.scenario.path)):
             return [end]
         return [plain(f"the next lesson: load {following}   all lessons: lessons", DIM), end]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import Condition, has_focus, is_searching
@@ -160,8 +161,33 @@ def _line_keys() -> KeyBindings:
         suggestion = event.current_buffer.suggestion
         event.current_buffer.insert_text(suggestion.text if suggestion is not None else "")
 
+    keys.add("tab", filter=typing)(_complete)
     _add_search_keys(keys)
     return keys
+
+
+def _complete(event: KeyPressEvent) -> None:
+    """As in fish: Tab writes what all candidates have in common, the next one takes the first.
+
+    The menu opens for what is typed: a first Tab takes nothing of it unless it has one row only.
+    """
+    buffer = event.current_buffer
+    state = buffer.complete_state
+    if state is None:
+        # At once: prompt_toolkit seeks the common part in a task, and would write it among the
+        # letters that are typed meanwhile.
+        asked = CompleteEvent(completion_requested=True)
+        found = list(buffer.completer.get_completions(buffer.document, asked))
+        if len(found) == 1:
+            buffer.apply_completion(found[0])
+        else:
+            if common := get_common_complete_suffix(buffer.document, found):
+                buffer.insert_text(common)
+            buffer.start_completion()
+    elif event.is_repeat or state.complete_index is not None or len(state.completions) == 1:
+        buffer.complete_next()
+    elif common := get_common_complete_suffix(buffer.document, state.completions):
+        buffer.insert_text(common)
 
 
 def _add_search_keys(keys: KeyBindings) -> None:

@@ -24,6 +24,7 @@ from rdmalab.shell.prompt import make_prompt
 from rdmalab.shell.reply_text import next_thing
 from rdmalab.shell.signature import signature
 from rdmalab.shell.styles import prompt_style
+from rdmalab.shell.tables import cut
 from rdmalab.spec.programs import WORDS
 from rdmalab.views import fmt
 
@@ -158,7 +159,12 @@ def _about(parameter: Parameter) -> str:
 # --------------------------------------------------------------------------- values
 
 
-_WIDEST_META = 50
+class Offer(Completion):
+    """A row of the menu. about: all of its description; the menu has as much as fits."""
+
+    def __init__(self, text: str, start: int, display: str, about: str, room: int) -> None:
+        super().__init__(text, start, display, cut(about, room))
+        self.about = about
 
 
 class LabCompleter(Completer):
@@ -180,13 +186,21 @@ class LabCompleter(Completer):
         found, expected = choices(self._session(), text, cursor)
         start = expected.place.start - cursor
         after = " " if expected.is_verb and text[cursor : cursor + 1] != " " else ""
-        for choice in found:
-            meta = _cut(choice.meta)
-            yield Completion(choice.text + after, start, display=choice.text, display_meta=meta)
+        columns = get_app().output.get_size().columns
+        folder = expected.partial[: expected.partial.rfind("/") + 1]
+        names = [_name(choice.text.removeprefix(folder), columns // 3) for choice in found]
+        room = columns - max(map(len, names), default=0) - _BETWEEN
+        for choice, name in zip(found, names, strict=True):
+            yield Offer(choice.text + after, start, name, choice.meta, room)
 
 
-def _cut(meta: str) -> str:
-    return meta if len(meta) <= _WIDEST_META else meta[: _WIDEST_META - 1] + "…"
+_BETWEEN = 5  # columns of a menu that have neither name nor description
+
+
+def _name(text: str, room: int) -> str:
+    """The text; of a path that is too long its begin and its end."""
+    half = room // 2
+    return text if len(text) <= room or "/" not in text else f"{text[:half]}…{text[1 - half :]}"
 
 
 Report = Callable[[str], None]

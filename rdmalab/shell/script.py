@@ -10,7 +10,7 @@ import errno
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from rdmalab import disk
 from rdmalab.command import Thing
@@ -28,16 +28,20 @@ from rdmalab.shell.lab_requests import in_lab
 from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.streams import print_json
 from rdmalab.shell.styled_text import Line, harmless_line, text_of
+from rdmalab.spec.row import dataclass
 from rdmalab.spec.rules import errno_name
 from rdmalab.workbench import settings
 from rdmalab.workbench.show import Leave
 from rdmalab.workbench.view_requests import View
 
+if TYPE_CHECKING:
+    from rdmalab.doctor.report.report import Report
+
 SCHEMA_VERSION = 1
 _DEEPEST = 12
 
 
-@dataclasses.dataclass(slots=True)
+@dataclass(slots=True)
 class LineReport:
     """A reply with its context, as the document shows it.
 
@@ -221,7 +225,8 @@ async def pause() -> None:
 def play(lab: Lab, lines: Iterator[ScriptLine], *, plain: bool, keep_going: bool = False) -> int:
     """Run the lines and print the replies; returns the exit code, that of the first error.
 
-    keep_going: run the lines after a line that was refused or not understood.
+    Without one it is 1 if the last command was `why`, and that found an error. keep_going: run the
+    lines after a line that was refused or not understood.
     """
     code = 0
     is_ascii = draws_in_ascii(settings.read(), sys.stdout)
@@ -245,7 +250,13 @@ def play(lab: Lab, lines: Iterator[ScriptLine], *, plain: bool, keep_going: bool
         code = code or EXIT[conversation.end]
         if not _goes_on(conversation.end, keep_going=keep_going):
             break
-    return code
+    return code or _exit_of(conversation.last_report)
+
+
+def _exit_of(answer: "Report | None") -> int:
+    """The exit code of an answer of `why` that nothing was asked after; None: there is none."""
+    is_bad = answer is not None and answer.is_trouble
+    return EXIT[LineEnd.FAILED if is_bad else LineEnd.FINE]
 
 
 def _goes_on(end: LineEnd, *, keep_going: bool) -> bool:
@@ -266,7 +277,7 @@ def play_json(lab: Lab, lines: Iterator[ScriptLine], *, keep_going: bool = False
         if not _goes_on(evaluation.end, keep_going=keep_going):
             break
     print_json(json.dumps(document(reports), indent=2, ensure_ascii=False))
-    return code
+    return code or _exit_of(conversation.last_report)
 
 
 async def reports_of(evaluation: Evaluation, line: str, number: int) -> list[LineReport]:

@@ -166,11 +166,15 @@ _BEFORE_A_UNIT = re.compile(r"(?<=[0-9]) (?=(?:[num]?s|B)\b)|(?<=\bev) (?=[0-9])
 
 
 def _edge(text: str, start: int, room: int, margin: int) -> int:
-    """The column where a row that begins at `start` ends: after the last word that fits."""
+    """The column where a row that begins at `start` ends: after the last word that fits.
+
+    A word that is longer than the row ends at a flag, a key or a part of its name.
+    """
     if len(text) - start <= room:
         return len(text)
     space = text.rfind(" ", max(start, margin) + 1, start + room + 1)
-    return space if space > start else start + room
+    joints = (text.rfind(sign, start, start + room) + 1 for sign in "|=_")
+    return space if space > start else next(filter(start.__lt__, joints), start + room)
 
 
 def _slice(line: Line, start: int, stop: int) -> Line:

@@ -48,6 +48,9 @@ def _finder() -> type[Provider]:
     return Finder
 
 
+_READING = ("packet", "copy", "checkpoint", "command_palette")  # of the world; pages ask themselves
+
+
 class Rdmalab(App[int]):
     """make: the main screen; it is called in a thread, because it imports the engine.
 
@@ -139,15 +142,14 @@ class Rdmalab(App[int]):
         return Start()
 
     def on_mount(self) -> None:
-        """Make the main screen in a thread, once the first one is drawn."""
+        """Make the main screen in a thread, while the first one is drawn."""
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
         handle_signals(self)
-        self.call_after_refresh(self.run_worker, self._open_main, name="start")
+        self.run_worker(self._open_main(), name="start")
 
     async def _open_main(self) -> None:
         self._main = await asyncio.to_thread(self._make)
-        from rdmalab.tui.pacing import after  # they are imported now
-        from rdmalab.tui.screens.main import QUIET_S
+        from rdmalab.tui.screens.main import QUIET_S  # imported now
 
         conversation = self._main.model.conversation
         conversation.copy, conversation.screen = self.deliver, self._carry_out
@@ -297,10 +299,10 @@ class Rdmalab(App[int]):
         """False for what a screen replaces, and for keys of panes outside them (letters)."""
         if action in ("leave", "tab"):
             pane = self._pane if self.is_ready else None
-            return pane is not None and not (
-                pane.is_typing or (parameters == (True,) and pane.is_begun)
-            )
-        if action in getattr(self.screen, "REPLACED", ()):
+            is_kept = pane is None or pane.is_typing or (parameters == (True,) and pane.is_begun)
+            return not is_kept
+        is_working = self.model is not None and self.model.conversation.work is not None
+        if action in (*getattr(self.screen, "REPLACED", ()), *(_READING if is_working else ())):
             return False
         return super().check_action(action, parameters)
 
@@ -338,11 +340,11 @@ class Rdmalab(App[int]):
 
     def action_leave(self, is_escape: bool = False) -> None:
         """The pane as small as before, the focus at the prompt; of a packet back to the wire."""
-        from rdmalab.tui.pane_table import PACKET, WIRE
+        from rdmalab.tui.pane_table import APART, PACKET, WIRE
 
-        is_opened = self._pane is not None and self._pane.id == PACKET
+        is_opened = self._pane is not None and self._pane.id in (PACKET, APART)
         if is_escape and is_opened and self.main.is_packet_of_wire:
-            self.main.bring(WIRE, focus=True)
+            self.main.bring(WIRE, focus=True, is_alone=self.screen.maximized is not None)
             return
         if is_escape and self.main.tab == PACKET and not self.main.is_beside:
             self.main.bring(WIRE)
@@ -469,9 +471,8 @@ class Rdmalab(App[int]):
         from rdmalab.tui.screen_requests import text
 
         pane = self._pane
-        self._tell_copied(
-            self.deliver(text(self, (pane.id or "") if pane is not None else "answer"))
-        )
+        name = (pane.id or "") if pane is not None else "answer"
+        self._tell_copied(self.deliver(text(self, name)))
 
     def _tell_copied(self, words: str) -> None:
         self.notify(words, title="Copy", timeout=4)

@@ -96,6 +96,7 @@ class AppModel:
     """
 
     programs: LivePrograms | None = None
+    is_interrupted = False  # by a ^C whose key the event loop has not had yet
 
     def __init__(self, lab: Lab | None = None, *, ascii_only: bool = False) -> None:
         self.lab = lab or Lab()
@@ -136,8 +137,10 @@ class AppModel:
 
     @property
     def way_on(self) -> str:
-        """The command of F8: next, or one step."""
-        return "next" if self.is_walking and not self.is_in_past else "step"
+        """The command of F8: one step, or next; at the end of a lesson that says what leads on."""
+        is_idle = self.session.world.agenda.next_ns() is None
+        is_next = self.walk is not None and (self.is_walking or is_idle)
+        return "next" if is_next and not self.is_in_past else "step"
 
     @property
     def is_in_past(self) -> bool:
@@ -229,7 +232,13 @@ class AppModel:
     def interrupt(self) -> None:
         """^C, in the thread that reads the terminal: cancel the computation."""
         if self.busy:
+            self.is_interrupted = True
             self.conversation.interrupt()
+
+    def take_interrupt(self) -> bool:
+        """Whether the last ^C has cancelled what was carried out; False if asked again."""
+        was, self.is_interrupted = self.is_interrupted, False
+        return was
 
 
 def checkpoint_command(session: Session, direction: int) -> str:

@@ -30,11 +30,21 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.binding import Binding
 
+    from rdmalab.tui.app_model import AppModel
+
 
 class Bar(Card, can_focus=False):
     """One line, or few; it is no pane."""
 
     ALLOW_MAXIMIZE = False
+
+
+_CHIP = Content.styled(" rdmalab ", "bold $on on $event")
+
+
+def _busy(doing: str) -> Content:
+    word, gap, rest = doing.partition(" ")
+    return Content.styled(f" {word.upper()}{gap}{rest}: F9 stops ", "bold $on on $busy")
 
 
 class Head(Bar):
@@ -49,12 +59,20 @@ class Head(Bar):
         first = (*self._time(), self._failed(), self._coming(), self._lesson())
         return [(0, filled(width, [*first, *self._settings(width)]))]
 
+    def read_if_seen(self) -> None:
+        """Look; while a command takes long, show how far it is without a look at the world."""
+        conversation = self.view.model.conversation
+        if conversation.work is None:
+            super().read_if_seen()
+            return
+        self.shown = filled(self.content_size.width, [_CHIP, _busy(conversation.doing)])
+        self.refresh()
+
     def _time(self) -> Iterator[Content]:
         """`4.427 us`, `ev 24 of 31  PAST`, the branch."""
         history = self.view.session.history
         here, many = history.here, len(history.branches)
-        chip, clock = (" rdmalab ", "bold $on on $event"), (fmt.clock(here.at_ns), "bold")
-        yield Content.assemble(chip, " ", clock)
+        yield _CHIP + " " + Content.styled(fmt.clock(here.at_ns), "bold")
         about = click("event", here.event) if here.event >= 0 else ""
         end = "" if history.live else f" of {history.end.event}"
         word = (" LIVE", "bold $good") if history.live else (" PAST ", "bold $on on $odd")
@@ -74,9 +92,8 @@ class Head(Bar):
 
     def _coming(self) -> Content:
         """Text for what runs, what is scheduled next, or what waits with nothing scheduled."""
-        if self.view.model.conversation.running:
-            doing = "SEARCHING" if self.view.model.conversation.searching else "RUNNING"
-            return Content.styled(f" {doing}: F9 stops ", "bold $on on $busy")
+        if doing := self.view.model.conversation.doing:
+            return _busy(doing)
         if rows := self.view.view_of("show agenda").rows:
             row, about = rows[0], click("open", "show agenda")
             what = f"{row.qp or row.node} {_PLANS[row.plan]} at {fmt.clock(row.at_ns)}"
@@ -171,7 +188,7 @@ class CaptionBar(Bar):
         if height > 1:
             story = [row.text for row in self.view.view_of("show story last=1").rows]
             found += [Content(f"  {each}").truncate(width, ellipsis=True)
-                      for each in story if each != sentence.text]  # fmt: skip
+                      for each in story if each.lower() != sentence.text.lower()]  # fmt: skip
         return list(enumerate(found[:height]))
 
 
@@ -188,9 +205,23 @@ class Keys(Widget, can_focus=False):
 
     DEFAULT_CSS = "Keys { dock: bottom; height: 1; }"
 
+    def __init__(self, model: AppModel | None = None) -> None:
+        super().__init__()
+        self.model = model  # None: the labels are always the same
+
     def on_mount(self) -> None:
         """Draw them again when others act."""
         self.screen.bindings_updated_signal.subscribe(self, lambda _screen: self.refresh())
+
+    @property
+    def _labels(self) -> dict[str, str]:
+        """Of the actions that do something else now than what the table of keys says."""
+        found = {"zoom": "Unzoom"} if self.screen.maximized else {}
+        if self.model is not None and self.model.conversation.running:
+            found["run_or_stop"] = "Stop"
+        elif self.model is not None:
+            found["go_on"] = self.model.way_on.title()
+        return found
 
     @property
     def link_style(self) -> Style:
@@ -200,13 +231,14 @@ class Keys(Widget, can_focus=False):
     def render(self) -> Content:
         """The keys that fit, and the palette at the right."""
         active = self.screen.active_bindings
-        shown: dict[str, Content] = {}
+        shown, labels = dict[str, Content](), self._labels
         back = [e for e in active.values() if self.screen.maximized and e.binding.action == "zoom"]
         for each in (*back, *active.values()):  # first the way back
             if each.binding.show and each.enabled:
-                shown.setdefault(each.binding.action, _key(self.app, each.binding))
+                label = labels.get(each.binding.action, each.binding.description)
+                shown.setdefault(each.binding.action, _key(self.app, each.binding, label))
         finder = active.get(self.app.COMMAND_PALETTE_BINDING)
-        palette = _key(self.app, finder.binding) if finder is not None else Content()
+        palette = Content() if finder is None else _key(self.app, finder.binding, "Palette")
         width, line = self.size.width - 1, Content()
         whole = sum(each.cell_length + 2 for each in (*shown.values(), palette))
         gap = "  " if whole <= width else " "
@@ -217,9 +249,9 @@ class Keys(Widget, can_focus=False):
         return line.pad_right(max(0, width - line.cell_length - palette.cell_length)) + palette
 
 
-def _key(app: App[object], binding: Binding) -> Content:
+def _key(app: App[object], binding: Binding, label: str) -> Content:
     """A key and what it does; a click presses it."""
     press = f"@click=app.simulate_key({binding.key!r})"
     return Content.assemble(
-        (app.get_key_display(binding), f"bold $event {press}"), " ", (binding.description, press)
+        (app.get_key_display(binding), f"bold $event {press}"), " ", (label, press)
     )

@@ -11,7 +11,7 @@ from textual.widgets import Input
 from rdmalab.command import NotUnderstood
 from rdmalab.views import fmt
 from rdmalab.views.ladder import PacketRow
-from rdmalab.views.packet_filter import Wanted, packet_filter
+from rdmalab.views.packet_filter import Wanted, as_question, packet_filter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -94,7 +94,7 @@ class PacketSearch:
     def take(self, key: str, character: str | None) -> bool:
         """Handle a key while the text is typed; False for a key that is none of it."""
         if key == "enter":
-            self.asks = False
+            self.asks = bool(self.mistake)  # it can be mended
         elif key == "escape":
             self.end()
         elif key in ("backspace", "ctrl+h"):
@@ -137,10 +137,16 @@ class PacketSearch:
         """Whether a filter shows a row."""
         return self.use != "filter" or not self.is_on or self.finds(row, drawn)
 
+    @property
+    def question(self) -> str:
+        """The condition for `break`; empty for a text that only a drawn row can have."""
+        return as_question(self.text.strip()) if self.is_on else ""
+
     def found_text(self, found: int, read: int = 0) -> str:
         """`find: psn >= 3▏ 2 found`. read: rows that were searched; 0: all there are."""
         cursor = "▏" if self.asks else ""
         among = f" in the last {fmt.count(read, 'row')}" if read else ""
+        among += ", R: earlier ones" if read and not self.asks and self.question else ""
         text = self.mistake or f"{found} found{among}"
         keys = "Enter keeps  Esc ends" if self.asks else _KEYS[self.use]
         return f"{self.use}: {self.text}{cursor}  {text}  {keys}"

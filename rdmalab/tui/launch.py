@@ -19,6 +19,31 @@ if TYPE_CHECKING:
     from rdmalab.tui.screens.main import Main
 
 
+_BUG = 3  # the exit code; `cli.exits` has the table
+
+
+class _Reporting(Rdmalab):
+    """The app that ends with a report, where Textual prints a traceback, when a bug ends it.
+
+    bug: what is printed then.
+    """
+
+    bug = ""
+
+    def _fatal_error(self) -> None:
+        from rdmalab.recovery.bug_reports import called, report
+
+        bug, model = sys.exc_info()[1], self.model
+        assert bug is not None
+        typed = model.conversation.last_typed if model is not None else ()
+        is_kept = model is not None and model.conversation.can_be_continued
+        rest = "rdmalab, and then continue, restores the session.\n" if is_kept else ""
+        self._return_code = _BUG
+        self.bell()
+        self.bug = f"{called(bug)}; {report(bug, typed)}\n{rest}"
+        self.panic()
+
+
 def launched(
     profile: str | None = None, seed: int = 0, path: str | None = None, shared: str | None = None,
     line: str | None = None, *, is_kept: bool = False,
@@ -63,7 +88,8 @@ def application(
             history = kept_history(log.report)
         return Main(model, history, lines)
 
-    return Rdmalab(make, face)
+    # A face shows and keeps what ends its app itself.
+    return _Reporting(make) if face is None else Rdmalab(make, face)
 
 
 def main(
@@ -93,13 +119,18 @@ def show_programs(programs: LivePrograms, lab: Lab) -> int:
         model.programs = programs  # no log: without the programs their session cannot go on
         return Main(model, no_history(), [])
 
-    app = Rdmalab(make)
+    app = _Reporting(make)
     app.run(mouse=read().mouse)
-    return app.return_code or 0
+    return left(app)
 
 
 def left(app: Rdmalab) -> int:
-    """Close the session log of an application that has ended; returns the exit code."""
+    """Close the session log of an application that has ended; returns the exit code.
+
+    Print the report of the bug that ended it.
+    """
+    if isinstance(app, _Reporting):
+        sys.stderr.write(app.bug)
     if app.return_code == 0 and app.model is not None:
         from rdmalab.recovery.write_ahead_log import WriteAheadLog
 

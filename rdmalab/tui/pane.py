@@ -124,13 +124,19 @@ class Pane(Fitted, can_focus=True, inherit_bindings=False):
         if (bound := self.screen.active_bindings.get(key)) is not None:
             await self.app.run_action(bound.binding.action, bound.node)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """False while a command that takes long has read half of the world."""
+        is_free = self.view.model.conversation.work is None
+        return is_free and super().check_action(action, parameters)
+
     def act(self, action: str, *arguments: object) -> None:
         """Carry out an action of the App."""
         self.app.call_later(self.run_action, click(action, *arguments).removeprefix("@click="))
 
     def read_if_seen(self) -> None:
-        """Look, unless the pane is not on the screen."""
-        if not (self.is_attached and self.size.width and self.is_on_screen):
+        """Look, unless the pane is not on the screen, or the world is half read by a command."""
+        is_seen = self.is_attached and self.size.width and self.is_on_screen
+        if not is_seen or self.view.model.conversation.work is not None:
             return
         try:
             with self.view.frame():

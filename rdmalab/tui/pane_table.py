@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rdmalab.tui.world_view import WorldView
 
 WIRE, WHY, NOTES, PACKET = "wire", "why", "notes", "packet"
+APART = "apart"  # the pane of the packet where it is no tab
 
 
 class PaneRow(NamedTuple):
@@ -42,7 +43,7 @@ PANES = (
     PaneRow("node-0", "", "node:NodePane", _NODE),
     PaneRow("node-1", "", "node:NodePane", _NODE),
     PaneRow("strip", "", "notes:StripPane", "The lesson or the lab: its note, and what is next."),
-    PaneRow("apart", "", "packet:PacketPane", _PACKET),
+    PaneRow(APART, "", "packet:PacketPane", _PACKET),
 )
 TABS = {row.name: row.tab for row in PANES if row.tab}
 """The labels; the keys 1, 2, 3, … go to them in this order."""

@@ -56,7 +56,7 @@ class WorldView:
         self._seen: dict[object, object] | None = None  # None: outside a frame
         self._results: tuple[object, dict[object, object]] = (None, {})  # and of which state
         self._choice: tuple[Thing, Session, int] | None = None
-        self._held: tuple[Thing, Session] | None = None
+        self._held: tuple[dict[str, Thing], Session | None] = ({}, None)
         self._wire = WireRows(REACH)
         self._whole_wire = WireRows(REACH)
 
@@ -80,12 +80,12 @@ class WorldView:
         except NotUnderstood as error:
             return error.message
 
-    def checklist(self, title: str, question: str) -> ChecklistReport:
-        """The checklist of this title, about what was asked; empty: about what is wrong."""
+    def checklist(self, question: str) -> ChecklistReport:
+        """The checklist about what was asked; empty: about what is wrong."""
         from rdmalab.doctor.checklist_report import walk
 
         node = parse_expression(question).node if question else None
-        return walk(self.session, title, node)
+        return walk(self.session, "", node)
 
     @contextmanager
     def frame(self) -> Iterator[None]:
@@ -187,6 +187,8 @@ class WorldView:
         things = self.things(node, noun)
         if len(things) < 2:
             return things[0] if things else None
+        if noun is Noun.QP and node in self.held:
+            return self.held[node]
         for named in self._named():
             if named.noun is noun and named.node == node:
                 return named
@@ -200,22 +202,27 @@ class WorldView:
         self._choice = (thing, self.session, len(self.session.journal)) if thing else None
 
     @property
-    def held(self) -> Thing | None:
-        """The queue pair that stays shown, whatever commands name; None if none does."""
-        if self._held is None or self._held[1] is not self.session:
-            return None
-        return self._held[0] if exists(self.session.world, self._held[0]) else None
+    def held(self) -> dict[str, Thing]:
+        """The queue pairs that stay shown, whatever commands name, by their nodes."""
+        held, owner = self._held
+        world = self.session.world
+        is_here = owner is self.session
+        return {n: qp for n, qp in held.items() if is_here and exists(world, qp)}
 
-    def hold(self, thing: Thing) -> None:
-        """Hold a queue pair and its peer; release it if it, or its peer, is held."""
-        is_held = self.held in (thing, self._peer(thing)) and self.held is not None
-        self._held = None if is_held else (thing, self.session)
+    def hold(self, thing: Thing, *, alone: bool = False) -> None:
+        """Hold a queue pair and its peer; release all if it is held.
+
+        alone: what is held of another node stays, so that any two are side by side.
+        """
+        peer = None if alone else self._peer(thing)
+        held = self.held if alone else {peer.node: peer} if peer is not None else {}
+        is_held = self.held.get(thing.node) == thing and not alone
+        self._held = ({} if is_held else {**held, thing.node: thing}, self.session)
 
     def _named(self) -> Iterator[Thing]:
         """The object that is held; objects named in the latest commands or chosen, newest first."""
         session, many = self.session, len(self.session.journal)
-        if self.held is not None:
-            yield self.held
+        yield from self.held.values()
         chosen, owner, at = self._choice or (None, None, 0)
         yield from self._named_in(max(at, many - _LOOK_BACK), many)
         if chosen is not None and owner is session and exists(session.world, chosen):

@@ -16,7 +16,6 @@ from rdmalab.jobs.limits import Limits
 from rdmalab.jobs.pool import LocalPool, cores
 from rdmalab.scenario.field_types import FORMAT
 from rdmalab.scenario.files import of_instructor, read
-from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import logged
 
 LAB = "labs/sq-full"
@@ -54,7 +53,7 @@ def submissions(count: int) -> list[Item]:
     items = []
     for number in range(count):
         student = f"s{number}"
-        lab = loads(text, path, VOCABULARY, student=student)
+        lab = loads(text, path, student=student)
         assert lab.document.solutions is not None
         solution = lab.document.solutions.accept[0]
         answers = {**solution.answers, **everything_right(lab)}

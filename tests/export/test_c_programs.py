@@ -4,9 +4,17 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rdmalab.export import program_in
+from rdmalab.export.c.calls import CALLS as C
+from rdmalab.export.pyverbs.program import CALLS as PYVERBS
+from rdmalab.export.replay.calls import NotExportable
+from rdmalab.export.replay.program import Language
+from rdmalab.lab import Lab
+from rdmalab.vocabulary import VERBS
 from tests.each import drawn_numbers, each
 from tests.export import exported_programs as programs
 
@@ -92,6 +100,27 @@ def test_the_text_is_readable() -> None:
     assert "\t/* B posts a buffer first. It gives the address, A does not know it. */" in text
     assert "\twait_ns(2215); /* until idle */\n" in text
     assert max(len(line.expandtabs(8)) for line in text.splitlines()) <= 100
+
+
+@pytest.mark.parametrize(("language", "lacking"), [
+    (C, "open_device close_device wr_flush wr_atomic_write"),
+    (PYVERBS, "open_device close_device wr_flush wr_atomic_write open_qp attach_mcast detach_mcast "
+              "create_flow destroy_flow alloc_td dealloc_td"),
+], ids=["c", "pyverbs"])  # fmt: skip
+def test_every_verb_can_be_exported(language: Language[Any, Any], lacking: str) -> None:
+    odd = set(VERBS).difference(language.verbs) ^ set(lacking.split())
+    assert not odd, f"{odd}: a row of VERBS in rdmalab/export/, or a word here that goes or comes"
+
+
+def test_a_verb_that_is_not_exported_is_not_called_unknown() -> None:
+    lab = Lab()
+    lab.do("close_device A")
+    for language, sentence in (
+        ("c", "is a verb that no exported program calls"),
+        ("pyverbs", "not in pyverbs"),
+    ):
+        with pytest.raises(NotExportable, match=sentence):
+            program_in(language).write(lab.session, "T")
 
 
 def _exported(*words: str) -> subprocess.CompletedProcess[str]:

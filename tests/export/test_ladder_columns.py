@@ -47,5 +47,5 @@ def test_the_first_form_that_fits_and_the_last_one_is_cut() -> None:
 
 def test_the_bottom_of_an_item_is_below_its_reasons() -> None:
     assert Placed(Gap(1, is_past=True), 3, 4).bottom == 5
-    note = ("text", columns("send-and-ack", 70, 2).notes(rows_of(played("wrong-rkey"))[0])[0][1])
+    note = ("text", columns("send-and-ack", 70, 2).notes(rows_of(played("wrong-rkey"))[0], 2)[0][1])
     assert Placed(Gap(1, is_past=True), 3, 4, notes_at=5, notes=[note, note]).bottom == 7

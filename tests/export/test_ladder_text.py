@@ -251,3 +251,12 @@ def test_below_the_last_row_the_lifelines_go_on(labs: dict[str, Lab]) -> None:
     found = ladder_of(labs["send-and-ack"], Sort(70, 2))
     text = "".join(piece.text for piece in found.line(found.height + 3))
     assert [text[x] for x in found.pen.x.values()] == ["┊", "┊"]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("to_scale", [False, True])
+def test_the_failed_completion_of_a_ladder_is_written_once(
+    labs: dict[str, Lab], width: int, to_scale: bool
+) -> None:
+    text = text_of(ladder_of(labs["wrong-rkey"], Sort(width, 2, to_scale=to_scale)))
+    assert text.count("REM_ACCESS_ERR") == 1

@@ -110,6 +110,6 @@ def test_the_right_answer_of_a_task_is_called_right_and_the_next_task_follows() 
     assert choice == "✓ b) is right: an RNR NAK"
     assert done == "done  7 of 9 tasks"
     assert now.startswith("now   8. ")
-    assert "Type answer" in "\n".join(asked)
+    assert "type answer, a space and that name" in "\n".join(asked)
     assert "9. " not in "\n".join(asked)  # what follows the next task is in the list of tasks
     assert prompt.ask("answer rnr-infinite")[0] == "✓ rnr-infinite is right."

@@ -54,6 +54,15 @@ def test_a_paste_stops_at_its_first_mistake() -> None:
     assert prompt.lab.session.names.find("A.pd1") is None
 
 
+def test_a_paste_of_a_command_that_the_screen_has_folded_is_one_command() -> None:
+    prompt = Prompt()
+    prompt.ask(
+        "A> use rc_pair\nA> post_send A.qp0 wr_id=3 opcode=SEND\n      sg=A.mr0[0:5]\nrun 1us"
+    )
+    assert prompt.conversation.end is LineEnd.FINE
+    assert prompt.lab.look("A.qp0.wr[3].length") == 5
+
+
 def test_quit_leaves() -> None:
     prompt = Prompt("quit")
     assert prompt.conversation.end is LineEnd.LEFT

@@ -29,6 +29,14 @@ def test_notice_of_a_wrong_rkey_has_cause_and_next_command() -> None:
     assert next_word == "next why (evidence, tested fix) · explain REM_ACCESS_ERR"
 
 
+def test_notice_of_an_overrun_names_the_event_in_which_the_queue_pair_went_to_err() -> None:
+    posts = [_RECV.format(64)] * 4 + [_SEND.format(n) for n in range(4)]
+    prompt = Prompt("use rc_pair cqe=3", *posts, width=100, profile="rxe")
+    what, cause, _ = noticed(prompt, "run 10ms")
+    assert what == "✗ B.qp0 went to ERR [ev 29]"
+    assert cause == "cause B.cq0 has room for 3, and was full from here [ev 28]"
+
+
 def test_notice_of_a_hanging_request_when_idle() -> None:
     prompt = Prompt(
         "use rc_pair timeout=0", "fault drop A->B nth=1", _RECV.format(64), _SEND.format(4)
@@ -200,3 +208,11 @@ def test_a_request_that_waits_in_the_past_is_no_alarm() -> None:
     talk.ask("back")
     talk.ask("back")
     assert "has no completion" not in "".join(talk.ask("step"))
+
+
+def test_a_call_that_is_the_cause_is_no_name_to_ask_about() -> None:
+    refused = "reg_mr B.mr1 pd=B.pd0 length=4096 access=REMOTE_WRITE"
+    prompt = Prompt("use rc_pair", refused, _WRITE.format(7, "remote_addr=0x64 rkey=0"), width=120)
+    _, cause, next_word = noticed(prompt, "run")
+    assert cause == "cause REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE too [ev 14]"
+    assert next_word.startswith("next why A.qp0.wr[7] (evidence")

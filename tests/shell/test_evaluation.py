@@ -1,14 +1,16 @@
 """The parts of one evaluation: the request to stop, slices of a run, how a line ended."""
 
 import asyncio
+import time
 
 import pytest
 
 from rdmalab.lab import Lab
 from rdmalab.recovery.write_ahead_log import NullLog
+from rdmalab.session.interruption import Stopped, check
 from rdmalab.session.run_control import STOPPED, Idle, RunControl
 from rdmalab.shell.conversation import Conversation
-from rdmalab.shell.evaluation import Evaluation, LineEnd, SliceSize, StopRequest
+from rdmalab.shell.evaluation import Computation, Evaluation, LineEnd, SliceSize, StopRequest
 from rdmalab.shell.styled_text import Line, text_of
 
 
@@ -96,3 +98,40 @@ def test_a_nested_line_has_its_own_end_and_the_same_request_to_stop() -> None:
     outer.stop.stop()
     asyncio.run(inner.carry_out("alloc_pd A.pd1"))
     assert inner.end is LineEnd.STOPPED
+
+
+def counting(to: int) -> int:
+    for number in range(to):
+        check(number, to)
+        time.sleep(0.001)
+    return to
+
+
+def test_a_computation_pauses_at_its_checks_and_says_how_far_it_is() -> None:
+    work = Computation(lambda: counting(40), lambda: False)
+    slices = []
+    while not work.go(0.005):
+        slices.append(work.progress)
+    assert len(slices) > 2
+    assert slices[0].endswith(" of 40, 0 s")
+    assert len(set(slices)) == len(slices)
+    assert work.result() == 40
+
+
+def test_a_short_computation_is_over_after_one_slice_and_its_exception_is_raised() -> None:
+    assert Computation(lambda: 1, lambda: False).go(1)
+    wrong = Computation(lambda: 1 // 0, lambda: False)
+    assert wrong.go(1)
+    with pytest.raises(ZeroDivisionError):
+        wrong.result()
+
+
+@pytest.mark.parametrize("by", ["the user", "the face"])
+def test_a_computation_that_is_not_wanted_any_more_ends(by: str) -> None:
+    asked: list[int] = []
+    work = Computation(lambda: counting(10_000), lambda: bool(asked))
+    assert not work.go(0.005)
+    asked += [1] if by == "the user" else []
+    work.go(60) if asked else work.cancel()
+    with pytest.raises(Stopped):
+        work.result()

@@ -17,7 +17,6 @@ from rdmalab.shell import kept_labs
 from rdmalab.shell.lab_requests import TOUR
 from rdmalab.shell.output_format import NOTE_PAGE
 from rdmalab.shell.styled_text import paragraphs, text_of
-from rdmalab.vocabulary import VOCABULARY
 from tests.logs import HEAD, close_all, opened
 from tests.shell.prompts import Prompt
 
@@ -41,7 +40,7 @@ def files(state: Path) -> list[str]:
 @cache
 def shown_lines() -> tuple[str, ...]:
     """What the tour asks to be typed: the lines of its first accepted solution."""
-    solutions = load(found(TOUR), VOCABULARY, "1").document.solutions
+    solutions = load(found(TOUR), "1").document.solutions
     assert solutions is not None
     return tuple(solutions.accept[0].lines)
 

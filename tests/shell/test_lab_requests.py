@@ -43,7 +43,7 @@ def test_a_lab_begins_with_its_tasks(talk: Prompt) -> None:
 
 def test_an_answer_without_words_is_refused_with_an_example(talk: Prompt) -> None:
     refused = typed(talk, "answer")
-    assert "answer also needs choice_or_task" in refused
+    assert "answer needs choice_or_task" in refused
     assert "for example: answer b" in refused
 
 
@@ -277,11 +277,26 @@ def test_an_open_essay_needs_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "noted: because # of; this" in typed(talk, "answer because # of; this")
 
 
+def test_submit_replaces_no_work_of_another_lab(talk: Prompt) -> None:
+    Path("y.lab.yaml").write_text(TEMPLATE.replace("LAB-ID", "other"))
+    typed(talk, "submit s1.yaml")
+    before = Path("s1.yaml").read_text()
+    typed(talk, "load y.lab.yaml student=s1")
+    assert "submit s1_other.yaml writes a file instead" in typed(talk, "submit")
+    assert "name it s1_other.yaml" in typed(talk, "submit work.yaml")
+    refused = typed(talk, "submit s1.yaml")
+    assert "s1.yaml exists and is not a submission of s1 in other" in refused
+    assert "choose another name, such as s1_other.yaml" in refused
+    assert Path("s1.yaml").read_text() == before
+    assert "s1_other.yaml: hand in this file" in typed(talk, "submit s1_other.yaml")
+    assert "s1_other.yaml: hand in this file" in typed(talk, "submit s1_other.yaml")
+
+
 def test_submit_replaces_no_work_of_another_student(talk: Prompt) -> None:
     typed(talk, "submit work.yaml")
     assert "work.yaml: hand in this file" in typed(talk, "submit work.yaml")
     typed(talk, "load x.lab.yaml student=s2")
-    assert "work.yaml exists and is not a submission of s2; choose another name" in typed(
+    assert "work.yaml exists and is not a submission of s2 in LAB-ID; choose another name" in typed(
         talk, "submit work.yaml"
     )
     assert "student: s1" in Path("work.yaml").read_text()

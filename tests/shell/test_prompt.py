@@ -25,7 +25,7 @@ class TypedPrompt:
         self.printed: list[str] = []
         self.session = make_prompt(
             lexer=None,
-            completer=WordCompleter(["post_send", "post_recv"]),
+            completer=WordCompleter(["post_send", "post_recv", "run"]),
             history=InMemoryHistory(),
             message="A> ",
             toolbar=None,
@@ -78,6 +78,20 @@ async def test_a_paste_of_two_lines_keeps_both_and_waits_for_enter() -> None:
 async def test_enter_continues_while_something_is_open() -> None:
     async with typed_prompt() as it:
         assert await it.run("wr={a=1\r", "b=2}\r", "leave\r") == ["wr={a=1\nb=2}", "leave"]
+
+
+@pytest.mark.parametrize("before", ["", "x "])
+async def test_what_is_typed_after_tab_stays_as_it_is(before: str) -> None:
+    async with typed_prompt() as it:
+        conversation = asyncio.create_task(it.run(before, "\tpo"))
+        await asyncio.sleep(0.1)
+        it.keys.send_text("st_send\r" + CTRL_D)
+        assert await conversation == [f"{before}post_send"]
+
+
+async def test_tab_writes_the_common_part_and_a_single_candidate() -> None:
+    async with typed_prompt() as it:
+        assert await it.run("p\ts\t\r", CTRL_D) == ["post_send"]
 
 
 async def test_ctrl_o_starts_a_new_line() -> None:

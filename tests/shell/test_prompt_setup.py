@@ -4,7 +4,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from prompt_toolkit.application import Application, create_app_session
+from prompt_toolkit.application.current import set_app
 from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import fragment_list_to_text, to_formatted_text
 from prompt_toolkit.history import FileHistory, History
@@ -115,6 +118,32 @@ def test_completions_replace_the_word_at_the_cursor() -> None:
     (found,) = completer.get_completions(document, CompleteEvent())
     assert (found.text, found.start_position) == ("RDMA_READ", -6)
     assert "REMOTE_READ" in found.display_meta_text
+
+
+def menu(line: str, columns: int) -> dict[str, str]:
+    """The names of a menu and their descriptions, on a terminal of so many columns."""
+    lab, output = Lab(), DummyOutput()
+    completer = LabCompleter(lambda: lab.session)
+    output.get_size = lambda: Size(24, columns)  # type: ignore[method-assign]
+    with create_app_session(output=output), set_app(Application(output=output)):
+        found = [*completer.get_completions(Document(line), CompleteEvent())]
+    return {each.display_text: each.display_meta_text for each in found}
+
+
+def test_a_menu_of_lessons_has_whole_titles_where_the_folder_is_typed() -> None:
+    rows = menu("load err/", 80)
+    assert rows["remote-invalid-request"] == "The queue pair does not allow it"
+
+
+@pytest.mark.parametrize("columns", [80, 120, 200])
+def test_a_menu_fits_and_cuts_only_what_does_not(columns: int) -> None:
+    for line in ("load ", "mod", "m"):
+        rows = menu(line, columns)
+        widest = max(map(len, rows))
+        assert widest <= max(columns // 3, 24)
+        room = columns - widest - 5
+        assert all(len(about) <= room for about in rows.values())
+        assert all(len(about) == room for about in rows.values() if about.endswith("…"))
 
 
 def test_an_empty_line_is_completed_only_when_asked() -> None:

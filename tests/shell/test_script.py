@@ -145,3 +145,20 @@ def test_a_line_of_json_is_carried_out_though_one_before_it_failed(
 def test_what_a_stream_can_write() -> None:
     assert speaks_unicode(io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
     assert not speaks_unicode(io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+
+
+_BAD = "post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg=A.mr0[0:8] remote_addr=1 rkey=2 flags=SIGNALED"
+
+
+@pytest.mark.parametrize(("last", "code"), [
+    ("why", 1), ("why A.qp0.wr[3]", 1), ("why; show qp", 0), ("why; apply", 0),
+    ("poll_cq A.cq0", 0),
+])  # fmt: skip
+def test_a_script_fails_if_its_last_line_asked_why_something_failed(last: str, code: int) -> None:
+    lines = ["use rc_pair", _BAD, "run", last]
+    assert play(Lab(), script_lines(lines, None), plain=True) == code
+    assert play_json(Lab(), script_lines(lines, None)) == code
+
+
+def test_a_script_that_asked_why_nothing_failed_is_well() -> None:
+    assert play(Lab(), script_lines(["use rc_pair", "why"], None), plain=True) == 0

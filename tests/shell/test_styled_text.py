@@ -42,6 +42,19 @@ def test_a_word_longer_than_the_line_is_cut() -> None:
     assert [text_of(row) for row in fold(plain("x" * 25), 10, 0)] == ["x" * 10, "x" * 10, "x" * 5]
 
 
+def test_a_long_word_is_cut_between_its_parts() -> None:
+    text = "has qp_access_flags=REMOTE_WRITE|REMOTE_READ|REMOTE_ATOMIC"
+    assert [text_of(row) for row in fold(plain(text), 34, 0)] == [
+        "has", "qp_access_flags=REMOTE_WRITE|", "REMOTE_READ|REMOTE_ATOMIC",
+    ]  # fmt: skip
+    assert [text_of(row) for row in fold(plain(text), 16, 0)] == [
+        "has", "qp_access_flags=", "REMOTE_WRITE|", "REMOTE_READ|", "REMOTE_ATOMIC",
+    ]  # fmt: skip
+    assert [text_of(row) for row in fold(plain("NAK_REMOTE_ACCESS"), 12, 0)] == [
+        "NAK_REMOTE_", "ACCESS",
+    ]  # fmt: skip
+
+
 def test_the_lines_of_a_paragraph_are_one() -> None:
     text = "One\ntwo (3)\n3 four.\n\nFive:\n- six\n- seven\n  eight\nnine\n1. ten\n\n"
     assert paragraphs(text) == [

@@ -9,7 +9,7 @@ from textual.widgets import Tabs
 from rdmalab.tui.panes.node import NodePane
 from rdmalab.tui.screens.page import Page
 from rdmalab.workbench import settings
-from tests.tui.stand import stand
+from tests.tui.stand import Stand, stand
 
 AGAIN = "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
 SIZES = [(40, 10), (60, 16), (80, 24), (80, 40), (120, 24), (120, 40), (170, 50), (200, 60)]
@@ -72,18 +72,37 @@ async def test_esc_leads_from_a_packet_back_to_the_wire_that_it_covers() -> None
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-@pytest.mark.parametrize(("key", "seen"), [("enter", "Ethernet"), ("5", "mr0")])
-async def test_what_is_asked_for_is_seen_where_the_wire_was_shown_alone(
-    size: tuple[int, int], key: str, seen: str
-) -> None:
+async def test_a_tab_is_seen_where_the_wire_was_shown_alone(size: tuple[int, int]) -> None:
     async with stand(size) as it:
         await it.pane("wire")
         await it.pilot.press("z")
         await it.until(lambda: it.app.screen.maximized is not None)
-        await it.pilot.press("up", key)
+        await it.pilot.press("up", "5")
         await it.until(lambda: it.app.screen.maximized is None)
-        await it.sees(seen, "A>")
+        await it.sees("mr0", "A>")
         assert "╱╱" not in it.text
+
+
+def alone(it: Stand) -> str | None:
+    return getattr(it.app.screen.maximized, "id", None)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_a_packet_of_a_zoomed_wire_is_zoomed_and_esc_leads_back(
+    size: tuple[int, int],
+) -> None:
+    async with stand(size) as it:
+        await it.pane("wire")
+        await it.pilot.press("z")
+        await it.until(lambda: alone(it) == "wire")
+        await it.pilot.press("up", "up", "enter")
+        await it.until(lambda: alone(it) in ("packet", "apart"))
+        await it.sees("Ethernet", "SEND_ONLY")
+        await it.pilot.press("escape")
+        await it.until(lambda: (alone(it), it.focused) == ("wire", "wire"))
+        await it.sees("▌")
+        await it.pilot.press("z")
+        await it.until(lambda: alone(it) is None)
 
 
 async def test_pane_shows_and_focuses_a_pane_beside_a_prompt_that_was_shown_alone() -> None:
@@ -125,6 +144,7 @@ async def test_a_click_on_a_tab_leaves_the_keys_with_the_prompt(size: tuple[int,
 
 async def test_the_prompt_is_enlarged_and_small_again() -> None:
     async with stand() as it:
+        await it.sees("tour   nine tasks", "^D: quit")  # the first card takes rows of the wire
         small = it.app.prompt.size.height
         await it.press("f5")
         await it.until(lambda: it.app.prompt.size.height > 2 * small)

@@ -77,6 +77,13 @@ async def test_at_the_end_tab_takes_what_leads_on(
     while model.is_walking:
         await model.evaluate("next", lines.append, pause)
     assert model.offered == model.note_command(1) == "load posting/later"  # as in paths.yaml
+    assert model.way_on == "next"  # a step would find nothing
+    lines.clear()
+    await model.evaluate("next", lines.append, pause)
+    assert text_of(lines[0]).startswith("the next lesson: load posting/later")
+    await model.evaluate("post_recv B.qp0 sg=B.mr0[0:64]", lines.append, pause)
+    await model.evaluate("post_send A.qp0 opcode=SEND sg=A.mr0[0:64]", lines.append, pause)
+    assert model.way_on == "step"
     await model.evaluate("tour", lines.append, pause)
     for _ in range(40):  # the tour as its hints have it
         line = model.offered or {7: "b", 8: "answer rnr-infinite"}[_open(model)]

@@ -40,6 +40,26 @@ async def test_a_click_on_a_key_of_the_footer_presses_it() -> None:
         await it.until(lambda: it.app.screen is not it.app.main)
 
 
+async def test_the_footer_says_what_f8_f9_and_f5_do_now() -> None:
+    async with stand((120, 40)) as it:
+        await it.sees("F8 Step", "F9 Run", "F5 Zoom")
+        await it.say("load rc/send")
+        await it.sees("F8 Next")
+        await it.press("f7")
+        await it.sees("F8 Step")  # in the past
+        await it.say("goto end")
+        await it.sees("F8 Next")
+        await it.press("f5")
+        await it.sees("F5 Unzoom")
+        await it.press("f5")
+        await it.say("new", "use rc_pair", "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]")
+        await it.sees("F8 Step", "F5 Zoom")
+        it.app.say("run 100000s")
+        await it.sees("F9 Stop")
+        await it.pilot.press("f9")
+        await it.sees("F9 Run")
+
+
 async def test_a_query_leaves_the_caption_of_what_happened_last() -> None:
     async with stand((120, 40)) as it:
         before = it.grid[2]
@@ -48,6 +68,13 @@ async def test_a_query_leaves_the_caption_of_what_happened_last() -> None:
         assert it.grid[2] == before
         await it.say("poll_cq B.cq0")
         await it.until(lambda: it.grid[2] != before)
+
+
+async def test_the_caption_is_not_repeated_below_it() -> None:
+    async with stand((200, 60)) as it:
+        await it.say('write A.mr0[0:5] "hello"')
+        await it.sees("The application wrote 5 bytes at A.mr0[0]")
+        assert it.grid[3].strip() == ""
 
 
 async def test_a_click_on_the_tape_goes_to_its_event() -> None:

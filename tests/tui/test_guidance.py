@@ -145,6 +145,28 @@ async def test_tab_completes_where_something_is_typed() -> None:
         await it.sees("checkpoint", "checklist")
 
 
+async def test_after_a_page_with_a_shortened_fix_tab_leads_to_all_of_it() -> None:
+    async with stand((80, 24)) as it:
+        await it.say(
+            "post_send A.qp0 wr_id=7 opcode=RDMA_WRITE sg=A.mr0[0:5] remote_addr=0x1064 rkey=0xdead"
+        )
+        await it.say("run", "why A.qp0.wr[7]")
+        await it.until(lambda: len(it.app.screen_stack) > 1)
+        await it.press("escape")
+        await it.sees("… and 3 more: why -v A.qp0.wr[7]", "Tab: why -v A.qp0.wr[7]")
+        await it.press("tab")
+        await it.sees("A> why -v A.qp0.wr[7]")
+
+
+async def test_the_frame_has_the_whole_description_of_the_chosen_row() -> None:
+    async with stand((80, 24)) as it:
+        it.type("load bringup/by")
+        await it.sees("A reliable connection, br")
+        it.app.prompt.press("tab")
+        it.app.prompt.press("tab")
+        await it.sees("━Prompt  A reliable connection, brought up by hand━")
+
+
 async def test_shift_f8_is_one_event_in_a_lesson() -> None:
     async with stand((80, 24)) as it:
         await it.say(LESSON)

@@ -16,7 +16,6 @@ from rdmalab.classroom.exercise import Exercise
 from rdmalab.classroom.lab_file import load
 from rdmalab.scenario.files import found
 from rdmalab.shell.lab_requests import TOUR
-from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import RECV, TEMPLATE
 from tests.classroom.test_grading import DIGEST, handed_in, right
 from tests.terminal import Terminal
@@ -124,7 +123,7 @@ def test_a_newcomers_hour_with_mistakes_in_a_small_terminal(shell: Shell) -> Non
 
     Nothing that was done right is lost, and nothing is called done that is not.
     """
-    solutions = load(found(TOUR), VOCABULARY, "1").document.solutions
+    solutions = load(found(TOUR), "1").document.solutions
     assert solutions is not None
     lines = solutions.accept[0].lines
     with shell.start(size=SMALL) as terminal:
@@ -134,7 +133,7 @@ def test_a_newcomers_hour_with_mistakes_in_a_small_terminal(shell: Shell) -> Non
         terminal.wait_for("The tour is kept, 8 of 9 tasks: tour goes on there.")
         person.say("tour", "88 %  ✓✓✓✓✓✓✓✓●  9. Go back and do better")
         person.say_all(lines[lines.index("goto @before") :], "done    9 of 9.")
-        params = load(found("labs/by-hand"), VOCABULARY, "kim").params
+        params = load(found("labs/by-hand"), "kim").params
         lab_with_an_endless_run(person, params)
         person.say("load err/rnr-retry-exceeded", "lab returns to it.")
         person.say("lab", "✓ up  ✓ hello  ? back")

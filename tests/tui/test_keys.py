@@ -66,6 +66,15 @@ async def test_each_key_is_in_the_help_and_in_the_palette() -> None:
 SENDS = ["post_recv B.qp0 sg=B.mr0[0:64]", "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]", "run"]
 
 
+async def test_a_mistake_that_is_too_long_for_its_row_is_shown_whole_with_enter() -> None:
+    async with stand() as it:
+        await it.pane("wire")
+        await it.pilot.press("f", *"count(x)>3", "enter")
+        await it.until(lambda: any("count(A.mr)" in n.message for n in it.app._notifications))
+        await it.pilot.press("ctrl+u", *"qp=A.qp0", "enter")
+        await it.sees("filter: qp=A.qp0  1 found")
+
+
 async def test_esc_in_the_wire_ends_what_was_begun_before_it_leaves() -> None:
     async with stand() as it:
         await it.say(*SENDS)
@@ -123,7 +132,7 @@ async def test_a_letter_without_a_meaning_in_a_pane_begins_a_line() -> None:
         assert (it.focused, it.app.prompt.text) == ("prompt", "help")
         await it.press("ctrl+c")
         await it.pane("memory")
-        await it.press("n", "left", "f", "9")  # keys of the pane, and the number of none, stay
+        await it.press("n", "left", "f", "0")  # keys of the pane, and the number of none, stay
         assert (it.focused, it.app.prompt.text) == ("memory", "")
 
 

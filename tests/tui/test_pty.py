@@ -19,10 +19,10 @@ AGAIN = b"post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64]\r"
 _COLOUR = re.compile(rb"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9;]*)?m")
 
 
-def started(home: Path, **env: str) -> Terminal:
+def started(home: Path, argv: list[str] = ARGV, **env: str) -> Terminal:
     size = {"COLUMNS": "", "LINES": ""}  # pytest-xdist sets them, and they would win
     kept = {"RDMALAB_STATE": str(home), "PYTHONPATH": str(ROOT), **size, **env}
-    return Terminal(ARGV, columns=80, rows=24, cwd=ROOT, env=kept)
+    return Terminal(argv, columns=80, rows=24, cwd=ROOT, env=kept)
 
 
 @pytest.fixture
@@ -61,6 +61,33 @@ def test_a_session_from_start_to_end(terminal: Terminal) -> None:
     assert terminal.raw.endswith(
         b"The session is kept: rdmalab, and then continue, restores it.\r\n"
     )
+
+
+_WITH_A_BUG = """
+import sys
+import rdmalab.tui.finding
+from rdmalab.tui.launch import main
+del rdmalab.tui.finding.packet_filter
+sys.exit(main())
+"""
+
+
+def test_a_bug_ends_the_app_with_a_report_in_place_of_a_traceback(tmp_path: Path) -> None:
+    with started(tmp_path, [sys.executable, "-c", _WITH_A_BUG]) as it:
+        it.wait_for("A>")
+        it.send(b"alloc_pd A.pd7\r")
+        it.wait_for("A.pd7 created")
+        it.send(b"pane wire\r")
+        it.wait_for("f Filter")
+        it.send(b"/")
+        it.wait_for("find:")
+        it.send(b"x")
+        assert it.wait_exit() == 3
+        assert b"Traceback" not in it.raw
+        assert b"a bug in rdmalab" in it.raw
+        assert b"rdmalab, and then continue, restores the session." in it.raw
+    (report,) = (tmp_path / "bugs").iterdir()
+    assert "Traceback" in report.read_text()
 
 
 def test_a_session_without_a_call_is_left_without_a_word(terminal: Terminal) -> None:
@@ -156,6 +183,49 @@ def test_what_takes_long_is_stopped_although_the_loop_is_busy(terminal: Terminal
     assert not any("rdmalab:2:" in row for row in terminal.screen())
     terminal.send(b"poll_cq A.cq0\r")
     terminal.wait_for("wr1 SEND SUCCESS")
+
+
+def test_a_long_export_shows_how_far_it_is_and_leaves_no_file(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    terminal.send(AGAIN + b"step 100000\r")
+    terminal.wait_for("ev 100021")
+    calm(terminal)
+    header = terminal.screen()[0]
+    file = tmp_path / "long.pcapng"
+    terminal.send(f"export pcapng {file}\r".encode())
+    seen = set()
+    for _ in range(3):
+        terminal.wait_until(lambda rows: "WORKING" in rows[0] and rows[0] not in seen)
+        seen.add(terminal.screen()[0])
+    assert any(re.search(r"WORKING [\d,]+ of [\d,]+, \d+ s: F9 stops", row) for row in seen), seen
+    terminal.send(b"\x1b[17~j\x1b[17~poll_cq A.cq0\r")  # keys of a pane wait, a line is kept
+    terminal.resize(100, 30)
+    terminal.wait_until(lambda rows: len(rows[-1].rstrip()) > 90 and "WORKING" in rows[0])
+    terminal.send(b"\x03")
+    terminal.wait_for("stopped: the command changed and wrote nothing")
+    assert not [*tmp_path.glob("*long*")]
+    terminal.resize(80, 24)
+    terminal.wait_until(lambda rows: rows[0] == header)
+    terminal.send(b"\x04")
+    assert terminal.wait_exit() == 0
+    assert b"Traceback" not in terminal.raw
+
+
+def test_the_key_that_stops_a_computation_clears_no_line(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    terminal.send(AGAIN + b"step 50000\r")
+    terminal.wait_for("ev 50021")
+    calm(terminal)
+    terminal.send(f"export pcapng {tmp_path / 'long.pcapng'}\r".encode())
+    terminal.wait_until(lambda rows: "WORKING" in rows[0])
+    terminal.send(b"\x03")
+    terminal.wait_for("stopped: the command changed and wrote nothing")
+    calm(terminal)
+    assert not any("^C clears" in row for row in terminal.screen())
+    terminal.send(b"\x03")  # now it is the prompt's
+    terminal.wait_for("^C clears the line")
 
 
 def test_panes_are_reached_and_left(terminal: Terminal) -> None:

@@ -63,7 +63,7 @@ async def test_a_zoomed_pane_keeps_the_clock_and_the_key_that_leads_back(
     async with stand(size) as it:
         it.app.say("zoom wire")
         await it.until(lambda: it.app.screen.maximized is not None)
-        await it.until(lambda: it.grid[-1].startswith("F5 Zoom"))
+        await it.until(lambda: it.grid[-1].startswith("F5 Unzoom"))
         assert it.grid[0].startswith(" rdmalab  2.215 us  ev 20")
 
 

@@ -10,7 +10,10 @@ from rdmalab.session.history import read_only_visit, undone_afterwards
 from rdmalab.session.session import Session
 
 CALLS = Language[Writer, Text](
-    (objects, requests, completions, host), Scope, checked, "is no verb of libibverbs"
+    (objects, requests, completions, host),
+    Scope,
+    checked,
+    "is a verb that no exported program calls",
 )
 _INDENT = "    "
 _REMEMBERED = frozenset({

@@ -91,6 +91,11 @@ VERBS: dict[str, Verb[Scope, Text]] = {
         "ibv_query_port({node}, {port_num}, &attr)", "struct ibv_port_attr attr;", port_num=1
     ),
     "query_gid": _entry("gid", "union ibv_gid gid;"),
+    "query_gid_ex": plain(
+        "ibv_query_gid_ex({node}, {port_num}, {index}, &entry, 0)",
+        "struct ibv_gid_entry entry;",
+        port_num=1,
+    ),
     "query_pkey": _entry("pkey", "__be16 pkey;"),
     "write": Verb(_write),
     "fill": Verb(_fill),

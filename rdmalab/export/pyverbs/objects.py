@@ -319,6 +319,7 @@ VERBS: dict[str, Verb[Scope, Lines]] = {
     "query_device_ex": plain("{node}.query_device_ex()"),
     "query_port": plain("{node}.query_port({port_num})", port_num=1),
     "query_gid": plain("{node}.query_gid({port_num}, {index})", port_num=1),
+    "query_gid_ex": plain("{node}.query_gid_ex({port_num}, {index})", port_num=1),
     "query_pkey": plain("{node}.query_pkey({port_num}, {index})", port_num=1),
     "write": Verb(_write),
     "fill": Verb(_fill),

@@ -7,7 +7,6 @@ it destroys what it has made.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from rdmalab.command import Invocation, Noun, Ref, Refused, Thing
@@ -17,6 +16,7 @@ from rdmalab.session.journal import Entry
 from rdmalab.session.run_control import SLICE
 from rdmalab.session.session import CommandOutcome, Session
 from rdmalab.spec.profiles import PROFILES
+from rdmalab.spec.row import dataclass
 from rdmalab.world.programs import Carried
 from rdmalab.world.relations import DESTROYERS
 from rdmalab.world.world import World
@@ -311,7 +311,7 @@ class Replay:
         """Events up to this one, then a time without events."""
         world = self.again.world
         while left := event - world.event:
-            check()
+            check(world.event, self.session.history.end.event)
             self.again.history.run(min(left, SLICE))
         if at_ns > world.now_ns:
             world.advance(at_ns)

@@ -117,7 +117,7 @@ class Language(Generic[W, T]):
     """The verbs of a language: `VERBS` of its modules.
 
     scope: the names in the text of a call. checked: the lines of a call and the check of what it
-    returned. unknown: why a command that has no row has no call.
+    returned. unknown: why a verb that has no row has no call.
     """
 
     def __init__(
@@ -136,7 +136,9 @@ class Language(Generic[W, T]):
         """
         with judged(call):
             if call.word not in self.verbs:
-                raise NotExportable(f"{call.word} {self.unknown}")
+                is_verb = call.session.vocabulary[call.word].facts.is_verb
+                why_not = self.unknown if is_verb else "is no verb of libibverbs"
+                raise NotExportable(f"{call.word} {why_not}")
             begun: T | None = self.verbs[call.word].begin(self.scope(call, writer))
             return begun
 

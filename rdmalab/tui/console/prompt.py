@@ -10,8 +10,9 @@ from prompt_toolkit.styles import Style as Sheet
 from textual.color import Color
 
 from rdmalab.shell.prompt import Evaluate, colour_wanted
-from rdmalab.shell.prompt_setup import ask_session
+from rdmalab.shell.prompt_setup import Offer, ask_session
 from rdmalab.shell.signature import signature
+from rdmalab.shell.styled_text import text_of
 from rdmalab.shell.styles import prompt_style
 from rdmalab.tui.console.pane import Console
 from rdmalab.tui.content import STYLES
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from rdmalab.tui.app_model import AppModel
 
 _EVENT = re.compile(r"\bev (\d+)")
+_LEADS_ON = re.compile(r"more: (why -v.*)$")  # the last row of a short answer of `why`
 _SOON_S = 0.05  # the frame is no part of what one waits for after a key
 
 
@@ -120,12 +122,23 @@ class Prompt(Console):
 
     def _takes(self, key: str) -> bool:
         """Tab at an empty prompt takes the line that comes next; ^C holds the world of programs."""
+        if key == "ctrl+c" and self._model.take_interrupt() and not self.busy:
+            return True  # the key comes when what it has stopped is over
         if key == "ctrl+c" and not (self.busy or self.text):
             return self.app.main.hold_programs()
         return key == "tab" and self._take_offer()
 
+    @property
+    def _offer(self) -> str:
+        """The line for Tab at an empty prompt: what comes next, or all of a shortened answer."""
+        if offered := self._model.offered:
+            return offered
+        answer = self.app.main.answer
+        found = _LEADS_ON.search(text_of(answer[-1])) if answer else None
+        return found[1] if found is not None else ""
+
     def _take_offer(self) -> bool:
-        line = "" if self.busy or self.text.strip() else self._model.offered
+        line = "" if self.busy or self.text.strip() else self._offer
         self.type_in(line)
         return bool(line)
 
@@ -152,24 +165,28 @@ class Prompt(Console):
 
     def _title(self) -> str:
         above = int(self.scroll_y)
-        if self._model.conversation.running:
-            doing = "searching" if self._model.conversation.searching else "running"
-            return f"Prompt  {doing}, ^C or F9 stops"
+        if doing := self._model.conversation.doing:
+            return f"Prompt  {doing.partition(' ')[0]}, ^C or F9 stops"
         if above and self.scroll_y < self.max_scroll_y:
             below = fmt.count(int(self.max_scroll_y) - above, "row")
             return f"Prompt  {below} below, PgDn"
         return f"Prompt  PgUp: {fmt.count(above, 'row')} above" if above else "Prompt"
 
     def _help(self) -> str:
-        """Legal values of the argument at the cursor."""
+        """Legal values of the argument at the cursor; of a row chosen in the menu, what it is."""
         if self.busy:
             typed = self.live.typed_ahead
             return f"after the run: {typed}" if typed else ""
         buffer = self.live.session.default_buffer
         text = buffer.text
+        state = buffer.complete_state
+        if state is not None and isinstance(state.current_completion, Offer):
+            return state.current_completion.about
         if not text.strip() or "\n" in text:
             again = f"Enter: {self._model.repeated}" if self._model.repeated else ""
-            offer = "Tab: the line that comes next" if self._model.offered and not text else ""
+            line = "" if text else self._offer
+            word = "the line that comes next" if line == self._model.offered else line
+            offer = f"Tab: {word}" if line else ""
             return "   ".join(filter(None, (offer, again)))
         return signature(self._model.session, text, buffer.cursor_position)
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from rdmalab.tui.world_view import WorldView
 
-_NOTHING = "no memory region: reg_mr A.mr0 pd=A.pd0 length=4096 access=0"
 _BETWEEN = dim(" │ ")
 _WIDTHS = {16: 69, 8: 37, 4: 21}  # columns of a line of so many bytes
 _HEAD = 3  # rows above the bytes, which stay
@@ -162,7 +161,8 @@ class MemoryPane(ScrollView, Pane, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """The head, or a row of bytes."""
-        parts = [Content(_NOTHING if y == 0 else "")]
+        way = self.view.session.names.way_to(Noun.MR)
+        parts = [Content(f"no memory region; {way}" if y == 0 else "")]
         with self.view.frame():
             if is_known := bool(self._uses) and all(map(self._exists, self._uses)):
                 parts = [self._part(index, y) for index in range(len(self._uses))]

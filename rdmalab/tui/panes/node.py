@@ -21,7 +21,7 @@ from rdmalab.views.columns import Meaning
 from rdmalab.views.memory import HexRow
 from rdmalab.views.memory_use import latest_use
 from rdmalab.views.ports import DeviceRow, PortRow
-from rdmalab.views.programs import ProgramRow
+from rdmalab.views.programs import MEANINGS, ProgramRow
 from rdmalab.views.queues import QpRow
 from rdmalab.views.receive_need import need_row
 from rdmalab.views.srq import SharedRecvRow
@@ -77,9 +77,9 @@ class NodePane(Card, can_focus=True):
             self.action_choose(self.view.name(things[(things.index(self.qp) + step) % len(things)]))
 
     def action_choose(self, name: str) -> None:
-        """Choose a queue pair by its name; it is held in place of the one that was."""
-        if self.view.held is not None and (thing := self.view.session.names.find(name)):
-            self.view.hold(thing)
+        """Choose a queue pair by its name; of held ones the other node's stays."""
+        if self.view.held and (thing := self.view.session.names.find(name)):
+            self.view.hold(thing, alone=True)
         self.view.choose(name)
         read_all(self.screen)
 
@@ -88,6 +88,12 @@ class NodePane(Card, can_focus=True):
         if self.qp is not None:
             self.view.hold(self.qp)
             read_all(self.screen)
+
+    def action_hold_other(self) -> None:
+        """Hold what both cards show, then the next queue pair in this one."""
+        if not self.view.held:
+            self.action_hold()
+        self.action_other(1)
 
     @property
     def sought(self) -> str:
@@ -129,7 +135,7 @@ class NodePane(Card, can_focus=True):
     def title(self, width: int) -> Content:
         """`A  ● held  10.0.0.1  qp0 0x11 RC ⇄ B.qp0  3 of 40`."""
         parts, roomy = [Content.styled(self.node or "no node", "bold")], width >= card.ROOMY
-        if self.view.held is not None:  # before all that may find no room
+        if self.node in self.view.held:  # before all that may find no room
             parts.append(piece("held", Meaning.CURRENT))
         if (port := self._port) is not None and roomy:
             parts.append(Content(port.gid.rpartition(":")[2]))
@@ -263,6 +269,10 @@ class NodePane(Card, can_focus=True):
         found: Ranked = []
         for rank, row in rows:
             first = card.WAITS if isinstance(row, ProgramRow) and row.state.is_stuck else rank
-            lines = enumerate(render_rows([row], width))
-            found += [(first if at == 0 else card.BLANK - 1, content(line)) for at, line in lines]
+            lines = [content(line) for line in render_rows([row], width)]
+            if len(lines) > 1 and isinstance(row, ProgramRow):  # what it does counts most
+                state = piece(row.state.name, MEANINGS[row.state])
+                line = Content.assemble(row.name, " ", state, f" {row.line}: {row.doing}")
+                lines = [line.truncate(width, ellipsis=True)]
+            found += [(card.BLANK - 1 if at else first, line) for at, line in enumerate(lines)]
         return found

@@ -265,15 +265,14 @@ class WhyPane(ListPane):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only the keys that apply are offered."""
-        if action == "use":
-            return parameters[0] in self.keys
-        return super().check_action(action, parameters)
+        has_key = action != "use" or parameters[0] in self.keys
+        return has_key and super().check_action(action, parameters)
 
     def action_use(self, key: str) -> None:
         """Carry out what a key stands for; at the event of a row the answer stays."""
         report, line = self.answer, self.keys[key].line
         if key == "c" and isinstance(report, Report):
-            walk = self.view.checklist(report.checklist, report.question or report.name)
+            walk = self.view.checklist(report.question or report.name)
             self.app.push_screen(Checklist(walk))
         elif key == "e":
             self.act("open", line)

@@ -51,6 +51,7 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
         _key("f", "search('filter')", "Filter", "Show only what is found", show=True),
         _key("n", "next(1)", "Next", "The next packet that is found"),
         _key("N", "next(-1)", "Previous", "The previous packet that is found"),
+        _key("R", "rewind", "Earlier", "Go back in time to an earlier packet that is found"),
         _key("q", "follow_pair", "One QP", "One queue pair alone; again: all", show=True),
         _key("t", "scale", "Scale", "To the scale of time; again: waits compressed", show=True),
         _key("b", "halt", "Break", "Halt at the next packet of this kind", show=True),
@@ -316,6 +317,12 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
         if found := on or hits:
             self._mark(found[0] if step > 0 else found[-1])
 
+    def action_rewind(self) -> None:
+        """Go back to the packet before that is found: also to one that is not in memory."""
+        if question := self.search.question:
+            number = self.view.session.breakpoints.next_number
+            self.act("say", "; ".join((f"break {question}", "rewind", f"delete {number}")))
+
     def on_key(self, event: events.Key) -> None:
         """While a find or a filter is typed, keys are its letters."""
         if not self.search.asks or not self.search.take(event.key, event.character):
@@ -323,6 +330,8 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
         event.stop()
         event.prevent_default()
         self.read_if_seen()
+        if event.key == "enter" and self.search.mistake:  # the row may be too short for it
+            self.notify(self.search.mistake, title=self.search.text, severity="warning")
         if event.key == "enter" and self.search.use == "find" and (hits := self._hits):
             self._mark(hits[-1])
         self._redraw()

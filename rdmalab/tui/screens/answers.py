@@ -65,8 +65,7 @@ def why_keys(report: Report, event: int | None, word: str) -> Iterator[PageKey]:
         yield PageKey(f"Go to event {to}", f"goto {to}", letter="g", digit=1)
     if report.can_apply:
         yield PageKey("Apply the fix", report.apply, letter="a", digit=2)
-    checklist = f"checklist {report.checklist} {report.question or report.name}".rstrip()
-    yield PageKey("Checklist", checklist, letter="c", digit=3)
+    yield PageKey("Checklist", report.checklist, letter="c", digit=3)
     if word:
         yield PageKey("Explain", f"explain {word}", opens=True, letter="e", digit=4)
 

@@ -22,7 +22,7 @@ from rdmalab.tui.console.prompt import Prompt
 from rdmalab.tui.layouts import place
 from rdmalab.tui.pacing import Pacing, after, after_refresh
 from rdmalab.tui.pane import Pane, read_all
-from rdmalab.tui.pane_table import NOTES, PACKET, TABS, WHY, WIRE, made
+from rdmalab.tui.pane_table import APART, NOTES, PACKET, TABS, WHY, WIRE, made
 from rdmalab.tui.screens.page import TextScreen
 from rdmalab.tui.world_view import WorldView
 from rdmalab.views import packets
@@ -48,7 +48,6 @@ _AROUND, _NEWEST_WIRE = 2, 3  # the frame and the typed line; rows of the wire b
 HELD = "held: F8 is one event, F9 runs the world; calls are answered"
 _PROGRAM_FRAME_S, _PROGRAM_PAUSE_S = 0.15, 0.004  # between frames; looks at idle programs
 _SHARES = ("-more-wire", "-most-wire")  # of the height, in the style sheet
-_APART = "apart"  # the pane of the packet where it is no tab
 _SIDE = 4  # columns that the frame of the prompt takes
 QUIET_S, _SOON_S = 0.5, 0.001  # before the side pane without a key; the prompt, then the panes
 
@@ -70,7 +69,7 @@ class Main(Screen[None]):
         self._reported: set[str] = set()  # bugs of panes
         self._printed: list[Line] = []  # by the line that is carried out
         self.answer: list[Line] = []  # of the last line that does not copy
-        self._was_beside = self._is_due = self._is_why_over = self._has_side = False
+        self._was_beside = self._is_due = self._is_why_over = self._has_side = self._zooms = False
         self.is_packet_of_wire = False  # opened with the keys of the wire, to which Esc leads back
         self._grown_for: object = None  # the session whose wire has the height that it needs
         self.frames = 0  # drawn so far
@@ -96,7 +95,7 @@ class Main(Screen[None]):
                 yield ContentSwitcher(id="side")  # its panes are made when they are asked for
         with Container(id="bottom"):
             yield self.prompt
-        yield Keys()
+        yield Keys(self.model)
 
     def on_mount(self) -> None:
         """Focus the prompt, say the first lines."""
@@ -172,7 +171,6 @@ class Main(Screen[None]):
         return True
 
     # ---- the conversation -----------------------------------------------------------------------
-
     @property
     def text_width(self) -> int:
         """Columns of the lines of the prompt."""
@@ -314,10 +312,11 @@ class Main(Screen[None]):
         self._is_due = False
         if not self.is_mounted:
             return
-        screens = () if self.model.conversation.searching else self.app.screen_stack
         self.frames += 1
+        screens = () if self.model.conversation.searching else self.app.screen_stack
         with self.view.frame():
             self.query_one(Head).read_if_seen()
+            self.query_one(Keys).refresh()
             for screen in screens:
                 read_all(screen)
         self._share_rows(has_menu=self.prompt.is_choosing)
@@ -373,7 +372,6 @@ class Main(Screen[None]):
         self.app.exit(0)
 
     # ---- what is where --------------------------------------------------------------------------
-
     @property
     def is_beside(self) -> bool:
         """Whether the wire has a place of its own, beside the tabs."""
@@ -404,8 +402,8 @@ class Main(Screen[None]):
         (tabs.hide if self.is_apart else tabs.show)(f"tab-{PACKET}")
         if not self.is_apart:
             return
-        if not self.query(f"#{_APART}"):
-            apart = made(_APART, self.view)
+        if not self.query(f"#{APART}"):
+            apart = made(APART, self.view)
             apart.border_title = "Packet"
             self.query_one("#bottom").mount(apart)
         if self.tab == PACKET:
@@ -467,27 +465,27 @@ class Main(Screen[None]):
 
     def show_packet(self, event: int) -> None:
         """Show the packet of an event: in the pane that is there, else in its tab."""
-        self.is_packet_of_wire, self.maximized = self.query_one(f"#{WIRE}").has_focus, None
-        chosen = self.view.packet
-        row = None if chosen is None else packets.decoded_row(self.view.session.world, chosen)
+        wire = self.query_one(f"#{WIRE}")
+        is_alone, self.is_packet_of_wire = self.maximized is wire, wire.has_focus
+        chosen, world = self.view.packet, self.view.session.world
+        row = None if chosen is None else packets.decoded_row(world, chosen)
         if row is None or row.event != event:
-            found = packets.of_event(self.view.session.world, event)
+            found = packets.of_event(world, event)
             self.view.packet = None if found is None else found.number
-        if not self.is_apart:
-            self.bring(PACKET, focus=True)
+        self.bring(PACKET, focus=is_alone or not self.is_apart, is_alone=is_alone)
         self.frame()
 
-    def bring(self, name: str, *, focus: bool = False) -> None:
-        """Show a pane that has a tab, and not alone what was shown alone; the prompt if asked."""
+    def bring(self, name: str, *, focus: bool = False, is_alone: bool = False) -> None:
+        """Show a pane that has a tab, alone if asked, and not alone what was shown alone."""
         if focus or self.maximized is not self.prompt:
             self.maximized = None
         self._has_side = True
-        name = _APART if name == PACKET and self.is_apart else name
-        if name != _APART and (name != WIRE or not self.is_beside):
+        name = APART if name == PACKET and self.is_apart else name
+        if name != APART and (name != WIRE or not self.is_beside):
             if name == self.tab:  # before `open_side` the tab in front has no pane yet
                 self._front(name)
             self.query_one(TabRow).active = f"tab-{name}"
-        self.wanted = name if focus else ""
+        self.wanted, self._zooms = name if focus else "", is_alone
         self.call_after_refresh(self._focus, name)
 
     def _focus(self, name: str) -> None:
@@ -498,3 +496,5 @@ class Main(Screen[None]):
         if (first := next((each for each in found if each.focusable), None)) is not None:
             self.wanted = ""
             self.set_focus(first)
+            if self._zooms:
+                self.maximize(first)

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import Container
+from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Static
 
 from rdmalab.grammar.text import in_quotes
 from rdmalab.scenario.files import short_name
-from rdmalab.tui.bars import CaptionBar
+from rdmalab.tui.bars import Bar, CaptionBar
+from rdmalab.tui.content import Ranked, filled
 from rdmalab.tui.keys import shown
 from rdmalab.tui.pane_table import NOTES, WIRE, made
 from rdmalab.tui.screens.page import Page
@@ -30,9 +31,8 @@ _KEYS = (
     ("escape,q", "dismiss", "Esc", "leave", "the lecture; the prompt is there again"),
     ("t", "scale", "t", "to scale", "the wire to the scale of time; again: waits compressed"),
     ("f1,question_mark,h", "lecture_help", "F1", "keys", "this page"),
-)
-_FOOTER = "   ".join(
-    f"[bold $event @click=screen.{action}]{key}[/] {word}" for _, action, key, word, _ in _KEYS
+    ("1", "other('node-0')", "1", "left QP", "another queue pair at the left; both are held"),
+    ("2", "other('node-1')", "2", "right QP", "another queue pair at the right; both are held"),
 )
 _HELP: list[Line] = [
     [("bold", "PgDn runs a lesson from note to note; PgUp returns to the note before.")],
@@ -42,6 +42,19 @@ _HELP: list[Line] = [
     *([("bold", f"  {' '.join(map(shown, keys.split(','))):<30}"), ("", f"{word}: {meaning}")]
       for keys, _, _, word, meaning in _KEYS),
 ]  # fmt: skip
+
+
+class LectureKeys(Bar):
+    """The keys that fit, each with what it does."""
+
+    def lines(self, width: int, height: int) -> Ranked:
+        """One line."""
+        del height
+        keys = [
+            Content.assemble((key, f"bold $event @click=screen.{action}"), f" {word}")
+            for _, action, key, word, _ in _KEYS
+        ]
+        return [(0, filled(width, keys))]
 
 
 class Presenter(Screen[None]):
@@ -73,7 +86,7 @@ class Presenter(Screen[None]):
                     pane = made(name, view)
                     pane.can_focus = False
                     yield pane.add_class("-lecture")
-        yield Static(_FOOTER, id="clicker")
+        yield LectureKeys(view, id="keys-of-lecture")
 
     def action_next_note(self) -> None:
         """Go on: to the answer, the next note, or the next lesson."""
@@ -106,6 +119,10 @@ class Presenter(Screen[None]):
     async def action_scale(self) -> None:
         """Rows of the wire to the scale of time, or waits compressed."""
         await self.query_one(f"#{WIRE}").run_action("scale")
+
+    async def action_other(self, name: str) -> None:
+        """Hold both queue pairs, and show another one in this card."""
+        await self.query_one(f"#{name}").run_action("hold_other")
 
     @property
     def _has_notes(self) -> bool:

@@ -23,12 +23,31 @@ async def test_the_menu_shows_in_four_rows_and_tab_takes_from_it() -> None:
         assert it.console.scrollable_content_region.height == 4
         it.type("post")
         await it.sees("post_recv", "post_send", "F6 pane")
-        it.press("tab")
-        await it.prompt("post_recv")
-        it.press("tab")
-        await it.prompt("post_send")
+        it.press("tab")  # what all have in common
+        await it.prompt("post_")
+        await it.sees("post_recv")
+        for line in ("post_recv", "post_send"):
+            it.press("tab")
+            await it.prompt(line)
         it.press("enter")
         await it.hears("post_send")
+
+
+async def test_a_first_tab_takes_nothing_from_a_menu_without_a_common_part() -> None:
+    async with bench() as it:
+        it.press("tab")
+        await it.sees("poll_cq", "post_recv")
+        await it.prompt("")
+        it.press("tab")
+        await it.prompt("poll_cq")
+
+
+async def test_a_tab_takes_the_only_row_of_a_menu() -> None:
+    async with bench() as it:
+        it.type("pol")
+        await it.sees("poll_cq")
+        it.press("tab")
+        await it.prompt("poll_cq")
 
 
 async def test_a_completion_is_picked_with_the_mouse() -> None:

@@ -169,6 +169,9 @@ def test_card_has_an_inactive_port_and_waiting_programs() -> None:
     lab.start("A.rx", ["poll_cq A.cq0 num_entries=9", "get_async_event A"])
     lab.run()
     assert any("A.rx" in line for line in card(view, 0, (57, 30)))
+    lab.start("A.e", ["get_async_event A"])
+    lab.run()
+    assert any("A.e ◷ WAITING 1: get_async_event A" in each for each in card(view, 0, (39, 30)))
 
 
 def test_the_memory_is_that_of_the_region_used_last_from_the_bytes_used() -> None:
@@ -268,6 +271,21 @@ async def test_a_queue_pair_that_is_held_stays_whatever_commands_name() -> None:
         await seen.pilot.press("p")  # of the peer, too
         assert "held" not in seen.rows[0]
         assert "⇄ B.qp2" in seen.rows[0]
+
+
+async def test_any_two_queue_pairs_are_held_side_by_side() -> None:
+    lab, view = first("use rc_pair", "use rc_pair")
+    async with alone(lambda: nodes(view), (120, 14)) as seen:
+        seen.app.query_one("#node-0", NodePane).focus()
+        await seen.pilot.press("up", "p")
+        seen.app.query_one("#node-1", NodePane).focus()
+        await seen.pilot.press("up")
+        lab.do("query_qp A.qp2")
+        await seen.read_rows()
+        assert ("⇄ B.qp1" in seen.rows[0], "⇄ A.qp0" in seen.rows[0]) == (True, True)
+        assert seen.rows[0].count("● held") == 2
+        await seen.pilot.press("p")
+        assert ("held" in seen.rows[0], "⇄ B.qp2" in seen.rows[0]) == (False, True)
 
 
 async def test_a_pane_of_twenty_pairs_says_that_it_is_held() -> None:

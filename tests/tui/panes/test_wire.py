@@ -326,7 +326,7 @@ async def test_a_long_run_is_read_only_as_far_as_one_looks_back() -> None:
     lab = Lab()
     for line in ("use rc_pair", "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8]"):
         well(lab, line)
-    well(lab, "step 20000")
+    well(lab, "step 5000")
     async with alone(wire, (72, 14), lab) as bench:
         pane = pane_of(bench)
         assert len(pane.rows) <= 22
@@ -383,6 +383,10 @@ async def test_a_find_that_has_not_read_the_whole_past_says_how_far_it_looked(
         pane_of(bench).focus()
         await bench.press("slash", *"psn=64")
         assert "0 found in the last 2 rows" in bench.text
+        await bench.press("enter")
+        assert "0 found in the last 2 rows, R: earlier ones" in bench.text
+        await bench.press("R")
+        assert bench.app.asked == [("say", "break wire.last.psn == 64; rewind; delete 1")]
 
 
 @pytest.mark.parametrize(("size", "rows"), [((78, 8), 1), ((72, 14), 0)])

@@ -11,17 +11,27 @@ LESSON = "scenarios/err/rnr-retry-exceeded.rdmalab.yaml"
 
 async def present(it: Stand) -> None:
     it.app.say("present")
-    await it.until(lambda: isinstance(it.app.screen, Presenter))
+    await it.until(
+        lambda: isinstance(it.app.screen, Presenter) and bool(it.app.screen.query(WirePane))
+    )
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=lambda size: "x".join(map(str, size)))
 async def test_wire_and_notes_are_large_and_the_prompt_is_gone(size: tuple[int, int]) -> None:
     async with stand(size, path=LESSON) as it:
         await present(it)
-        await it.sees("A SEND meets an empty", "step ", "PgDn next   PgUp back   Esc leave")
+        await it.sees("A SEND meets an empty", "step ", "PgDn next  PgUp back  Esc leave")
         assert "A>" not in it.text
         wire = it.app.screen.query_one("#wire")
         assert wire.size.width * wire.size.height >= size[0] * size[1] * 0.3
+
+
+@pytest.mark.parametrize(("columns", "last"), [(90, "right QP"), (80, "right QP"), (64, "F1 keys")])
+async def test_no_key_of_a_lecture_is_cut(columns: int, last: str) -> None:
+    async with stand((columns, 24), path=LESSON) as it:
+        await present(it)
+        await it.sees("PgDn next")
+        assert it.grid[-1].rstrip().endswith(last)
 
 
 async def test_a_clicker_goes_on_and_back() -> None:
@@ -170,3 +180,12 @@ async def test_t_draws_the_wire_to_scale() -> None:
         assert wire.to_scale
         await it.press("t")
         assert (wire.to_scale, it.app.prompt.text) == (False, "")
+
+
+async def test_two_queue_pairs_are_chosen_and_held_in_a_lecture() -> None:
+    async with stand((120, 40)) as it:
+        await it.say("use rc_pair", "use rc_pair")
+        await present(it)
+        await it.sees("1 left QP  2 right QP", "⇄ B.qp2")
+        await it.press("1", "2", "2")
+        await it.sees("● held", "qp0 0x11 RC ⇄ B.qp0", "qp1 0x12 RC ⇄ A.qp1")
