@@ -371,7 +371,7 @@ static int rts_attr(struct conn *conn, struct ibv_qp_attr *attr)
 		return IBV_QP_STATE | IBV_QP_SQ_PSN;
 	attr->timeout = ACK_TIMEOUT;
 	attr->retry_cnt = conn->own.retry_count;
-	attr->rnr_retry = conn->own.rnr_retry_count;
+	attr->rnr_retry = conn->peer.rnr_retry_count; /* each side says it for the other (cm.c of Linux) */
 	attr->max_rd_atomic = conn->own.initiator_depth;
 	return IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
 	       IBV_QP_MAX_QP_RD_ATOMIC;
@@ -590,30 +590,49 @@ API void rdma_destroy_srq(struct rdma_cm_id *id)
 }
 
 /* ---------------------------------------------------------------------------------- connections */
-/* RDMA_MAX_RESP_RES and RDMA_MAX_INIT_DEPTH: of an answer what was asked for, else what the device has. */
-static void promise_reads(struct conn *conn, const struct rdma_conn_param *param, int is_answer)
+/* READs and atomics in flight, at most. RDMA_MAX_RESP_RES and RDMA_MAX_INIT_DEPTH, and NULL: of an answer what
+ * was asked for, else what the device has. Only in RDMA_PS_TCP more than that is refused (ucma_valid_param).
+ */
+static int promise_reads(struct conn *conn, const struct rdma_conn_param *param, int is_answer)
 {
-	struct ibv_device_attr device;
+	uint8_t serve = param ? param->responder_resources : RDMA_MAX_RESP_RES;
+	uint8_t ask = param ? param->initiator_depth : RDMA_MAX_INIT_DEPTH;
+	int is_checked = conn->cm.ps == RDMA_PS_TCP;
+	struct ibv_device_attr most;
 
-	if (!is_answer && conn->cm.verbs && !ibv_query_device(conn->cm.verbs, &device)) {
-		conn->own.responder_resources = device.max_qp_rd_atom;
-		conn->own.initiator_depth = device.max_qp_init_rd_atom;
-	}
-	if (param->responder_resources != RDMA_MAX_RESP_RES)
-		conn->own.responder_resources = param->responder_resources;
-	if (param->initiator_depth != RDMA_MAX_INIT_DEPTH)
-		conn->own.initiator_depth = param->initiator_depth;
+	if (!conn->cm.verbs || ibv_query_device(conn->cm.verbs, &most) || (is_checked && !param && !conn->cm.qp))
+		return result(EINVAL);
+	if (is_checked && serve != RDMA_MAX_RESP_RES && serve > most.max_qp_rd_atom)
+		return result(EINVAL);
+	if (is_checked && ask != RDMA_MAX_INIT_DEPTH && ask > most.max_qp_init_rd_atom)
+		return result(EINVAL);
+	if (serve != RDMA_MAX_RESP_RES)
+		conn->own.responder_resources = serve;
+	else if (!is_answer || conn->own.responder_resources > (uint32_t)most.max_qp_rd_atom)
+		conn->own.responder_resources = most.max_qp_rd_atom;
+	if (ask != RDMA_MAX_INIT_DEPTH)
+		conn->own.initiator_depth = ask;
+	else if (!is_answer || conn->own.initiator_depth > (uint32_t)most.max_qp_init_rd_atom)
+		conn->own.initiator_depth = most.max_qp_init_rd_atom;
+	return 0;
 }
 
-static void promise(struct conn *conn, const struct rdma_conn_param *param, int is_answer)
+static uint8_t at_most_7(uint8_t count) /* as cma.c of Linux sends it */
 {
-	promise_reads(conn, param, is_answer);
-	conn->own.flow_control = param->flow_control;
-	conn->own.rnr_retry_count = param->rnr_retry_count & 7;
-	if (!conn->cm.qp) {
+	return count < 7 ? count : 7;
+}
+
+static int promise(struct conn *conn, const struct rdma_conn_param *param, int is_answer)
+{
+	if (promise_reads(conn, param, is_answer))
+		return -1;
+	conn->own.flow_control = param ? param->flow_control : 0;
+	conn->own.rnr_retry_count = at_most_7(param ? param->rnr_retry_count : 7);
+	if (param && !conn->cm.qp) {
 		conn->own.qp_num = param->qp_num;
 		conn->own.srq = param->srq;
 	}
+	return 0;
 }
 
 static int converse(enum word word, struct rdma_cm_id *id, const void *private_data, size_t length,
@@ -642,17 +661,14 @@ static int converse(enum word word, struct rdma_cm_id *id, const void *private_d
 
 API int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
 {
-	static const struct rdma_conn_param usual = {
-		.responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 7
-	};
-	const struct rdma_conn_param *chosen = param ? param : &usual;
 	struct conn *conn = (struct conn *)id;
 	int error;
 
-	promise(conn, chosen, 0);
-	conn->own.retry_count = chosen->retry_count & 7;
-	if (chosen->private_data_len) /* else what rdma_getaddrinfo was given */
-		error = converse(WORD_CM_CONNECT, id, chosen->private_data, chosen->private_data_len, 0);
+	if (promise(conn, param, 0))
+		return -1;
+	conn->own.retry_count = at_most_7(param ? param->retry_count : 7);
+	if (param && param->private_data_len) /* else what rdma_getaddrinfo was given */
+		error = converse(WORD_CM_CONNECT, id, param->private_data, param->private_data_len, 0);
 	else
 		error = converse(WORD_CM_CONNECT, id, conn->data, conn->data_length, 0);
 	return error ? -1 : complete(id);
@@ -662,8 +678,8 @@ API int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
 {
 	struct conn *conn = (struct conn *)id;
 
-	if (param)
-		promise(conn, param, 1);
+	if (promise(conn, param, 1))
+		return -1;
 	conn->own.retry_count = conn->peer.retry_count;
 	if (bring_up(id))
 		return -1;
@@ -835,6 +851,13 @@ static void fill(struct event *event, const struct answer_cm_get_event *told, si
 	};
 }
 
+/* As many READs in flight as the peer has said, as cm_req_handler and cm_rep_handler of Linux take it. */
+static void meet(struct conn *conn)
+{
+	conn->own.responder_resources = conn->peer.initiator_depth;
+	conn->own.initiator_depth = conn->peer.responder_resources;
+}
+
 /* What the library does before the program sees the event. */
 static void react(struct conn *conn, struct event *event, const struct answer_cm_get_event *told)
 {
@@ -844,13 +867,12 @@ static void react(struct conn *conn, struct event *event, const struct answer_cm
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		conn->peer = told->promise;
 		conn->own.psn = told->own_psn;
-		conn->own.responder_resources = told->promise.initiator_depth;
-		conn->own.initiator_depth = told->promise.responder_resources;
-		conn->own.rnr_retry_count = told->promise.rnr_retry_count;
+		meet(conn);
 		memcpy(conn->peer_gid.raw, told->gid, 16);
 		break;
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
 		conn->peer = told->promise;
+		meet(conn);
 		memcpy(conn->peer_gid.raw, told->gid, 16);
 		if (!id->qp)
 			break; /* the program moves its queue pair, and calls rdma_establish */

@@ -1,5 +1,5 @@
 /* rdma_cm with endpoints, without a channel: private data both ways, rdma_post_*, a request that is
- * refused. PROGRAM - serve, PROGRAM - ask. */
+ * refused, more READs in flight than the device has. PROGRAM - serve, PROGRAM - ask. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,8 @@
 #include <rdma/rdma_verbs.h>
 
 #define NEED(x) do { if (!(x)) { fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, strerror(errno)); exit(2); } } while (0)
+
+enum { TOO_MANY = 200 }; /* more than max_qp_rd_atom and max_qp_init_rd_atom of each device */
 
 static char memory[4096] __attribute__((aligned(4096)));
 static struct ibv_qp_init_attr init = {
@@ -31,11 +33,20 @@ static const void *private_data(struct rdma_cm_id *id, const char *text)
 	return conn->private_data_len >= strlen(text) && !memcmp(conn->private_data, text, strlen(text)) ? text : NULL;
 }
 
+static struct ibv_qp_attr attributes(struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr got;
+	struct ibv_qp_attr attr;
+
+	NEED(!ibv_query_qp(id->qp, &attr, IBV_QP_STATE | IBV_QP_RNR_RETRY, &got) && attr.qp_state == IBV_QPS_RTS);
+	return attr;
+}
+
 static void serve(void)
 {
 	struct rdma_conn_param param = {
-		.private_data = "welcome", .private_data_len = 8, .responder_resources = RDMA_MAX_RESP_RES,
-		.initiator_depth = RDMA_MAX_INIT_DEPTH, .rnr_retry_count = 7
+		.private_data = "welcome", .private_data_len = 8, .responder_resources = TOO_MANY,
+		.initiator_depth = 2, .rnr_retry_count = 5
 	};
 	struct rdma_cm_id *listener, *id;
 	struct ibv_mr *mr;
@@ -47,7 +58,11 @@ static void serve(void)
 	NEED(private_data(id, "hello") && id->qp);
 	NEED((mr = rdma_reg_msgs(id, memory, sizeof(memory))));
 	NEED(!rdma_post_recv(id, NULL, memory, 64, mr));
+	NEED(rdma_accept(id, &param) == -1 && errno == EINVAL);
+	param.responder_resources = 4;
 	NEED(!rdma_accept(id, &param));
+	NEED(attributes(id).max_dest_rd_atomic == 4 && attributes(id).max_rd_atomic == 2);
+	NEED(attributes(id).rnr_retry == 6); /* as the client has said */
 	NEED(rdma_get_recv_comp(id, &wc) == 1 && wc.status == IBV_WC_SUCCESS && !strcmp(memory, "a message"));
 	NEED(!rdma_post_send(id, NULL, "an answer", 10, NULL, IBV_SEND_INLINE));
 	NEED(rdma_get_send_comp(id, &wc) == 1 && wc.status == IBV_WC_SUCCESS);
@@ -64,10 +79,8 @@ static void ask(void)
 {
 	struct rdma_conn_param param = {
 		.private_data = "hello", .private_data_len = 6, .responder_resources = RDMA_MAX_RESP_RES,
-		.initiator_depth = RDMA_MAX_INIT_DEPTH, .retry_count = 7, .rnr_retry_count = 7
+		.initiator_depth = RDMA_MAX_INIT_DEPTH, .retry_count = 7, .rnr_retry_count = 6
 	};
-	struct ibv_qp_attr attr;
-	struct ibv_qp_init_attr got;
 	struct rdma_cm_id *id;
 	struct ibv_mr *mr;
 	struct ibv_wc wc;
@@ -75,10 +88,13 @@ static void ask(void)
 	NEED(!rdma_create_ep(&id, address(0), NULL, &init));
 	NEED((mr = rdma_reg_msgs(id, memory, sizeof(memory))));
 	NEED(!rdma_post_recv(id, NULL, memory + 1024, 64, mr));
+	param.initiator_depth = TOO_MANY;
+	NEED(rdma_connect(id, &param) == -1 && errno == EINVAL);
+	param.initiator_depth = RDMA_MAX_INIT_DEPTH;
 	NEED(!rdma_connect(id, &param));
 	NEED(private_data(id, "welcome"));
-	NEED(!ibv_query_qp(id->qp, &attr, IBV_QP_STATE, &got) && attr.qp_state == IBV_QPS_RTS);
-	NEED(attr.max_rd_atomic > 1);
+	NEED(attributes(id).max_dest_rd_atomic == 2 && attributes(id).max_rd_atomic == 4);
+	NEED(attributes(id).rnr_retry == 5); /* as the server has said */
 	strcpy(memory, "a message");
 	NEED(!rdma_post_send(id, NULL, memory, 10, mr, 0));
 	NEED(rdma_get_send_comp(id, &wc) == 1 && wc.status == IBV_WC_SUCCESS);
