@@ -33,6 +33,7 @@ _MAPPED = 0xFFFF << 32  # the upper part of ::ffff:a.b.c.d
 _FIRST_PORT = 40_000
 # Bytes of private data that a program sees: as many as the message has room for.
 _REQ, _REP, _REJ, _SIDR_REQ, _SIDR_REP = 56, 196, 148, 180, 136
+_NO_LISTENER, _SIDR_REJECTED = 1, 2  # of `SIDR`
 
 
 class State(IntEnum):
@@ -141,9 +142,7 @@ class Connections:
             if listener is not None:
                 self._ask(id_, listener, node, data)
             elif refuse:
-                self.report(id_, Event.UNREACHABLE if id_.is_datagram else Event.REJECTED,
-                    status=-errno.ETIMEDOUT if id_.is_datagram else RejectReason.INVALID_SERVICE_ID,
-                    data=bytes(0 if id_.is_datagram else _REJ))  # fmt: skip
+                self.refuse(id_, RejectReason.INVALID_SERVICE_ID)
                 self.refused[
                     f"{id_.program.name} on {id_.node} asked for {_written(id_.destination)}: "
                     f"rejected, no program listens there"
@@ -172,7 +171,13 @@ class Connections:
         self.report(made, Event.CONNECT_REQUEST, listener=listener, data=data)
 
     def part(self, gone: Id) -> None:
-        """Send the peer of an id the event of its end."""
+        """Send the peer of an id the event of its end.
+
+        cm_destroy_id of Linux rejects a reply that it has not confirmed. A server that has not
+        accepted yet gets no event (ucma_event_handler): its rdma_accept fails with EINVAL.
+        """
+        for number in self._unread_requests(gone):
+            self.part(self.ids.pop(number))
         peer, gone.peer = gone.peer, None
         if peer is None or peer.number not in self.ids:
             return
@@ -180,11 +185,25 @@ class Connections:
         if peer.state is State.CONNECTED:
             peer.state = State.DISCONNECTED
             self.report(peer, Event.DISCONNECTED)
-        elif peer.state is State.CONNECTING:
-            peer.state = State.IDLE
-            self.report(
-                peer, Event.REJECTED, status=RejectReason.CONSUMER_DEFINED, data=bytes(_REJ)
-            )
+        elif peer.state in (State.CONNECTING, State.ACCEPTED):
+            self.refuse(peer, RejectReason.CONSUMER_DEFINED)
+
+    def refuse(self, id_: Id, reason: int, data: bytes = b"") -> None:
+        """Tell an id that its request or reply is refused; a datagram id by the SIDR status."""
+        id_.state, id_.peer = State.IDLE, None
+        if id_.is_datagram:
+            is_unknown = reason == RejectReason.INVALID_SERVICE_ID
+            status, room = _NO_LISTENER if is_unknown else _SIDR_REJECTED, _SIDR_REP
+            self.report(id_, Event.UNREACHABLE, status=status, data=data.ljust(room, b"\0"))
+        else:
+            self.report(id_, Event.REJECTED, status=reason, data=data.ljust(_REJ, b"\0"))
+
+    def _unread_requests(self, listener: Id) -> list[int]:
+        """Ids for which a listener was asked, and of which no program knows yet."""
+        channel = self.channels.get(listener.channel)
+        events = channel.events if channel else ()
+        return [fields["id"] for fields, _ in events
+                if fields["listen_id"] == listener.number and fields["id"] in self.ids]  # fmt: skip
 
     def report(
         self, id_: Id, event: Event, *, status: int = 0, listener: Id | None = None,
@@ -332,11 +351,14 @@ def _connect(cm: Connections, program: Program, ask: Ask, data: bytes) -> Answer
 def _accept(cm: Connections, program: Program, ask: Ask, data: bytes) -> Answer:
     id_ = cm.of(program, ask["handle"])
     padded = _padded(data, id_, _REP, _SIDR_REP)
-    if id_.peer is None or id_.state is not State.REQUESTED:
+    peer, is_datagram = id_.peer, id_.is_datagram
+    if id_.state is not State.REQUESTED or (peer is None and not is_datagram):
         raise OSError(errno.EINVAL, "no request to accept")
     id_.promise, id_.state = ask["promise"], State.ACCEPTED
-    event = Event.ESTABLISHED if id_.is_datagram else Event.CONNECT_RESPONSE
-    cm.report(id_.peer, event, data=padded)
+    if peer is not None:
+        cm.report(peer, Event.ESTABLISHED if is_datagram else Event.CONNECT_RESPONSE, data=padded)
+    if peer is not None and is_datagram:  # no connection that one of them could end
+        id_.peer = peer.peer = None
     return {"psn": id_.psn}
 
 
@@ -355,11 +377,8 @@ def _reject(cm: Connections, program: Program, ask: Ask, data: bytes) -> Answer:
     peer = id_.peer
     if peer is None or id_.state is not State.REQUESTED:
         raise OSError(errno.EINVAL, "no request to reject")
-    padded = _padded(data, id_, _REJ, _SIDR_REP)
-    cm.report(peer, Event.UNREACHABLE if id_.is_datagram else Event.REJECTED, status=ask["reason"],
-            data=padded)  # fmt: skip
-    id_.peer = peer.peer = None
-    id_.state = peer.state = State.IDLE
+    cm.refuse(peer, ask["reason"], _padded(data, id_, _REJ, _SIDR_REP))
+    id_.peer, id_.state = None, State.IDLE
     return {"psn": 0}
 
 

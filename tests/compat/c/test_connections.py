@@ -172,6 +172,81 @@ def test_a_program_that_ends_disconnects_its_peer() -> None:
     assert hosts.event("A")[0] is Event.DISCONNECTED
 
 
+def asked(hosts: Hosts, space: int = TCP_SPACE) -> tuple[int, int, int]:
+    """A listener on A, the id on B that asked it, and the id of its request on A."""
+    listening, asking = hosts.listener(space), hosts.resolved(space)
+    hosts.do("B", "connect", handle=asking, promise=OFFER)
+    return listening, asking, hosts.event("A")[1]["id"]
+
+
+def nothing_more(hosts: Hosts, node: str) -> None:
+    with pytest.raises(OSError, match="no event"):
+        hosts.event(node)
+
+
+@pytest.mark.parametrize("ends", ["leave", "destroy_id"])
+def test_a_client_that_ends_before_it_is_connected_rejects_the_reply(ends: str) -> None:
+    hosts = Hosts()
+    _, asking, request = asked(hosts)
+    hosts.do("A", "accept", handle=request, promise=OFFER)
+    if ends == "leave":
+        hosts.cm.leave(hosts.program["B"])
+    else:
+        hosts.do("B", ends, handle=asking)
+    kind, fields, _ = hosts.event("A")
+    assert (kind, fields["id"], fields["status"]) == (Event.REJECTED, request, 28)
+    nothing_more(hosts, "A")
+
+
+def test_a_client_that_ends_before_it_is_accepted_makes_accept_fail() -> None:
+    hosts = Hosts()
+    _, asking, request = asked(hosts)
+    hosts.do("B", "destroy_id", handle=asking)
+    nothing_more(hosts, "A")
+    with pytest.raises(OSError, match="no request to accept"):
+        hosts.do("A", "accept", handle=request, promise=OFFER)
+
+
+@pytest.mark.parametrize(("node", "left"), [("A", "B"), ("B", "A")])
+def test_an_accepted_datagram_id_has_no_connection_to_lose(node: str, left: str) -> None:
+    hosts = Hosts()
+    _, _, request = asked(hosts, UDP_SPACE)
+    hosts.do("A", "accept", handle=request, promise=OFFER)
+    assert hosts.event("B")[0] is Event.ESTABLISHED
+    hosts.cm.leave(hosts.program[node])
+    nothing_more(hosts, left)
+
+
+def test_a_datagram_request_is_accepted_although_its_client_has_ended() -> None:
+    hosts = Hosts()
+    _, asking, request = asked(hosts, UDP_SPACE)
+    hosts.do("B", "destroy_id", handle=asking)
+    hosts.do("A", "accept", handle=request, promise=OFFER)
+    nothing_more(hosts, "A")
+
+
+@pytest.mark.parametrize("answer", ["reject", "destroy_id", ""])
+def test_a_refused_datagram_id_gets_the_status_of_a_sidr_reply(answer: str) -> None:
+    hosts = Hosts()
+    if answer:
+        hosts.do("A", answer, handle=asked(hosts, UDP_SPACE)[2], reason=28, promise=OFFER)
+    else:
+        hosts.do("B", "connect", handle=hosts.resolved(UDP_SPACE), promise=OFFER)
+        hosts.cm.deliver(refuse=True)
+    kind, fields, data = hosts.event("B")
+    status = 2 if answer else 1  # IB_SIDR_REJECT, IB_SIDR_UNSUPPORTED
+    assert (kind, fields["status"], len(data)) == (Event.UNREACHABLE, status, 136)
+
+
+def test_a_listener_that_ends_rejects_requests_that_were_not_read() -> None:
+    hosts = Hosts()
+    listening, asking = hosts.listener(), hosts.resolved()
+    hosts.do("B", "connect", handle=asking, promise=OFFER)
+    hosts.do("A", "destroy_id", handle=listening)
+    kind, fields, _ = hosts.event("B")
+    assert (kind, fields["id"], fields["status"]) == (Event.REJECTED, asking, 28)
+
+
 def test_a_group_has_the_gid_of_its_address() -> None:
     hosts = Hosts()
     number, group = hosts.resolved(UDP_SPACE), {"family": 2, "port": 0, "ip": 0xFFFFEF010101}
