@@ -56,14 +56,17 @@ def receive(hca: Adapter, qp: QueuePair, packet: Packet) -> None:
 
 def _on_acknowledge(hca: Adapter, qp: QueuePair, packet: Packet) -> None:
     assert packet.aeth is not None
-    syndrome = packet.aeth.syndrome
+    syndrome, comp = packet.aeth.syndrome, qp.comp
+    deaf = comp.serial if comp.retrying and not hca.profile.naks_after_retry else None
     if syndrome & CLASS_MASK == _ACKNOWLEDGED:
         # An ACK answers all up to its PSN: one may stand for many requests.
-        _answered_before(hca, qp, (packet.psn + 1) & MASK)
+        _answered_before(hca, qp, (packet.psn + 1) & MASK, packet.psn)
     # A NAK answers all before its PSN; what the PSN itself asked for stays open.
-    elif _answered_before(hca, qp, packet.psn):
+    elif _answered_before(hca, qp, packet.psn, packet.psn):
         if syndrome & CLASS_MASK == Syndrome.RNR_NAK:
             _wait_for_receiver(hca, qp, syndrome & VALUE_MASK)
+        elif syndrome == Syndrome.NAK_SEQUENCE and comp.serial == deaf:
+            comp.retrying = True
         elif syndrome == Syndrome.NAK_SEQUENCE:
             # At once, and it uses up retry_cnt as a timeout does (transport.md 8).
             _retry(hca, qp, "NAK sequence error")
@@ -113,7 +116,7 @@ ANSWERS: dict[Op, Callable[[Adapter, QueuePair, Packet], None]] = {
 
 def _owner(hca: Adapter, qp: QueuePair, packet: Packet, answer: Op) -> SendWqe | None:
     """The WQE that this kind of answer belongs to; it also answers everything before it."""
-    if not _answered_before(hca, qp, packet.psn):
+    if not _answered_before(hca, qp, packet.psn, packet.psn):
         return None
     wqe = qp.sq.wqes[qp.comp.serial]
     if wqe.op in ANSWER and ANSWER[wqe.op] is answer:
@@ -125,10 +128,10 @@ def _owner(hca: Adapter, qp: QueuePair, packet: Packet, answer: Op) -> SendWqe |
     return None
 
 
-def _answered_before(hca: Adapter, qp: QueuePair, psn: int) -> bool:
+def _answered_before(hca: Adapter, qp: QueuePair, psn: int, arrived: int) -> bool:
     """Complete all before `psn`; returns False where an answer of its own is missing before it.
 
-    READ data, for one: then its response was lost, an implied NAK, taken once a gap.
+    READ data, for one: then its response was lost, an implied NAK. arrived: the PSN of the packet.
     """
     comp, wqes = qp.comp, qp.sq.wqes
     while comp.serial < qp.req.started:
@@ -137,7 +140,7 @@ def _answered_before(hca: Adapter, qp: QueuePair, psn: int) -> bool:
             break
         # A READ or atomic that was passed over: its answer was lost (transport.md 7, 5.).
         if wqe.op in ANSWER:
-            if comp.implied_psn != comp.psn and hca.profile.takes_implied_naks:
+            if _is_implied_nak(hca, qp, wqe, arrived):
                 comp.implied_psn = comp.psn
                 _retry(hca, qp, "implied NAK")
             return False
@@ -150,9 +153,21 @@ def _answered_before(hca: Adapter, qp: QueuePair, psn: int) -> bool:
     return qp.state is not _ERR
 
 
+def _is_implied_nak(hca: Adapter, qp: QueuePair, wqe: SendWqe, arrived: int) -> bool:
+    """Whether an answer that passes over a READ or atomic makes it be asked again: once a gap.
+
+    On Soft-RoCE only one to a later request does (rxe_comp.c, check_psn).
+    """
+    comp, profile = qp.comp, hca.profile
+    if comp.implied_psn == comp.psn or (comp.retrying and not profile.naks_after_retry):
+        return False
+    return profile.takes_implied_naks or diff(arrived, wqe.last_psn) > 0
+
+
 def _progress(qp: QueuePair, psn: int) -> None:
     comp = qp.comp
     comp.psn = psn
+    comp.retrying = False
     comp.implied_psn = comp.rnr_until_ns = None
     # Any progress gives both counters their full value back (transport.md 8).
     comp.retried = comp.rnr_retried = 0
@@ -294,6 +309,7 @@ def _retry(hca: Adapter, qp: QueuePair, reason: str) -> None:
             comp.retried = 0
         else:
             comp.retried += 1
+    comp.retrying = True
     hca.go_back(qp, reason)
     watch(hca, qp)
 

@@ -52,8 +52,8 @@ class Completing:
 
     serial, psn: the oldest WQE not completed, the oldest PSN not answered. reads: READs and atomics
     completed so far. retried, rnr_retried: in vain, since the last progress. rnr_until_ns: end of
-    the RNR wait. implied_psn: where the last implied NAK was taken, one a gap. watching: the ack
-    timer runs (with timeout 0 it never ends).
+    the RNR wait. implied_psn: where the last implied NAK was taken, one a gap. retrying: sent
+    again, and no answer has come since. watching: the ack timer runs; with timeout 0 without end.
     """
 
     serial: int
@@ -63,6 +63,7 @@ class Completing:
     rnr_retried: int = 0
     rnr_until_ns: int | None = None
     implied_psn: int | None = None
+    retrying: bool = False
     watching: bool = False
 
 

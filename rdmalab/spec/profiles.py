@@ -176,7 +176,8 @@ class Profile:
     ah_read_at_post: bool = cell(False, "An address handle is read when the WR is posted, not when it is executed.")
     long_datagram_status: WCStatus = cell(WCStatus.SUCCESS, "Status of a datagram longer than the port MTU.")
     guards_privileged_qkey: bool = cell(True, "A remote_qkey with bit 31 set sends the QP's own Q_Key instead.")
-    takes_implied_naks: bool = cell(True, "A response after a gap in READ data makes the requester ask for the rest at once. Otherwise the ack timer finds the gap.")
+    takes_implied_naks: bool = cell(True, "A response after a gap in the data of one READ makes the requester ask for the rest at once. Otherwise only the answer to a later request does, else the ack timer finds the gap.")
+    naks_after_retry: bool = cell(True, "A sequence NAK or an implied NAK causes a retry also if no request was acknowledged since the last retry. Otherwise only the ack timer does.")
     routed_hop_limits: frozenset[str] = cell(frozenset(), "RoCE addresses whose hop_limit is replaced by that of the route, 64: of a connected QP (qp), of an address handle (ah). Otherwise packets leave with the given value.")
     sends_mig_req: bool = cell(True, "MigReq (migrated) of the BTH is 1 in packets of a QP whose path_mig_state is MIGRATED. Otherwise it is always 0.")
     resumes_after_sqd: bool = cell(True, "Leaving SQD starts the waiting sends. Otherwise the next post does.")
@@ -306,6 +307,7 @@ RXE = Profile(
     unexpected_read_response_status=WCStatus.FATAL_ERR,  # rxe_comp.c check_ack
     guards_privileged_qkey=False,
     takes_implied_naks=False,
+    naks_after_retry=False,  # rxe_comp.c, started_retry
     # Linux ib_resolve_unicast_gid_dmac, for callers in user space; AHs since the kernel has them
     routed_hop_limits=frozenset({"qp", "ah"}),
     down_phys_state=PhysState.POLLING,  # rxe_query_port, while the network interface is up

@@ -8,6 +8,7 @@ from rdmalab.hca import mr
 from rdmalab.hca.requester import reason_to_wait
 from rdmalab.hca.wr import SGE, Cqe
 from rdmalab.spec.access import Access
+from rdmalab.spec.profiles import RXE
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import QPState
@@ -156,6 +157,30 @@ def test_an_ack_beyond_missing_read_data_is_an_implied_nak_once_a_gap() -> None:
     pair.a.takes("ACKNOWLEDGE", 5, aeth=ACK)
     assert went_back(pair)[1:] == [(1, "implied NAK")]
     assert pair.a.sent() == []
+
+
+def test_on_soft_roce_only_an_answer_beyond_a_read_is_an_implied_nak() -> None:
+    """rxe_comp.c, check_psn; and none before the retry has brought an answer."""
+    pair = Pair(profile=RXE)
+    cut_off(pair, READ, SEND, SEND, length=600)
+    pair.a.takes("RDMA_READ_RESPONSE_LAST", 2, b"x" * 88, aeth=ACK)
+    assert went_back(pair) == []
+    pair.a.takes("ACKNOWLEDGE", 5, aeth=ACK)
+    assert went_back(pair) == [(0, "implied NAK")]
+    pair.a.takes("RDMA_READ_RESPONSE_FIRST", 0, b"x" * 256, aeth=ACK)
+    pair.a.takes("ACKNOWLEDGE", 5, aeth=ACK)
+    assert went_back(pair)[1:] == [(1, "implied NAK")]
+
+
+def test_on_soft_roce_a_nak_after_a_retry_waits_for_the_timer() -> None:
+    pair = Pair(profile=RXE)
+    cut_off(pair, WRITE, SEND, length=600)
+    gap = AETH(Syndrome.NAK_SEQUENCE, 0)
+    for psn in (1, 1, 2):
+        pair.a.takes("ACKNOWLEDGE", psn, aeth=gap)
+    assert went_back(pair) == [(1, "NAK sequence error")]
+    pair.a.takes("ACKNOWLEDGE", 4, aeth=gap)  # it answers the WRITE
+    assert went_back(pair)[1:] == [(4, "NAK sequence error")]
 
 
 def test_an_atomic_without_its_answer_is_asked_again() -> None:

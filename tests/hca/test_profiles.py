@@ -550,6 +550,17 @@ def hole_in_a_read(profile: Profile) -> Any:
     return [status for _, status in pair.a.sent()], back
 
 
+def two_gaps(profile: Profile) -> Any:
+    """A WRITE that loses its second packet, and its third when it is sent again."""
+    pair = Pair(profile=profile)
+    for number, nth in enumerate((1, 4)):
+        fault = Drop(number, Match(opcode="RDMA_WRITE_MIDDLE", nth=nth))
+        pair.world.network.cable.faults.append(fault)
+    pair.a.issue(WRITE, 1024)
+    pair.run()
+    return [status for _, status in pair.a.sent()], pair.reasons(Kind.WENT_BACK, "A")
+
+
 def longer_than_the_timer(profile: Profile) -> int:
     """How often the ack timer fires while a message leaves that takes longer than the timer."""
     pair = Pair(profile=profile, timeout=6)  # 262 us
@@ -1094,6 +1105,9 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("drained_event_unasked",   True,       drained,           [], ["SQ_DRAINED"]),
     ("takes_implied_naks",      False,      hole_in_a_read,
         ([S.SUCCESS], ["implied NAK"]), ([S.SUCCESS], ["timeout"])),
+    ("naks_after_retry",        False,      two_gaps,
+        ([S.SUCCESS], ["NAK sequence error"] * 2),
+        ([S.SUCCESS], ["NAK sequence error", "timeout"])),
     ("posts_after_fatal",       True,       posts_to_a_failed_device,
         ["device-fatal", "device-fatal"], [[], []]),
     ("hashes_source_port",      True,       source_ports, [49441, 58177], [57236, 57236]),
