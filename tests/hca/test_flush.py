@@ -256,6 +256,23 @@ def test_cq_in_error_takes_no_completion_and_its_qps_enter_err_again() -> None:
     assert pair.a.qp.state is ERR
 
 
+def test_on_soft_roce_a_receive_that_overruns_gets_no_ack_but_those_before_do() -> None:
+    """rxe_resp.c: acknowledge sends at once, do_complete with a full CQ goes to RESPST_ERROR."""
+    pair = Pair(profile=RXE, cqe=1, retry_cnt=1)
+    for wr_id in (1, 2):
+        pair.b.recv(wr_id=wr_id)
+    pair.b.issue(WRITE, 4096)  # its port is busy, so the first ACK waits
+    for wr_id in (1, 2):
+        pair.a.issue(SEND, wr_id=wr_id)
+    pair.run()
+    assert pair.b.received() == [(1, OK)]
+    assert pair.a.sent() == [(1, OK)]
+    assert (pair.b.qp.state, pair.a.qp.state) == (ERR, ERR)
+    failed = [r.a.wr.wr_id for r in pair.records(Kind.WQE_COMPLETED, node="A")
+              if r.b is WCStatus.RETRY_EXC_ERR]  # fmt: skip
+    assert failed == [2]
+
+
 def test_cq_overrun_during_a_flush_loses_the_rest() -> None:
     pair = Pair(cqe=2, rd_atomic=0)
     for wr_id in range(4):

@@ -99,9 +99,15 @@ def refuse(hca: Adapter, qp: QueuePair, packet: Packet, name: str) -> None:
 
 
 def _die_silently(hca: Adapter, qp: QueuePair, packet: Packet, refusal: Refusal) -> None:
-    """Send no answer: the requester retransmits until its retries are exhausted."""
+    """Send no answer: the requester retransmits until its retries are exhausted.
+
+    Answers to the requests before still leave: Soft-RoCE gives each at once to the network stack.
+    """
     hca.trace.record(Kind.REQUEST_REFUSED, hca.node, qp.number, packet, refusal.name)
+    owed = qp.resp.answers
     flush.fail(hca, qp, refusal.status or WCStatus.WR_FLUSH_ERR)
+    qp.resp.answers = owed
+    hca.wake(qp)
 
 
 def _say(hca: Adapter, qp: QueuePair, answer: Acknowledgement | ReadAnswer) -> None:
