@@ -19,8 +19,7 @@ from rdmalab.views.calls import CallRow
 from rdmalab.views.changes import ChangeRow
 from rdmalab.views.columns import COLUMNS
 from rdmalab.views.completions import WcRow
-from rdmalab.views.counters import NAMES as COUNTERS
-from rdmalab.views.counters import CountersRow
+from rdmalab.views.counters import CountersRow, names_of
 from rdmalab.views.ladder import MarkerRow, PacketRow
 from rdmalab.views.memory import HexRow
 from rdmalab.views.packets import DecodedRow
@@ -180,7 +179,9 @@ def _journal(row: JournalRow) -> list[Line]:
 def _counters(rows: Sequence[CountersRow]) -> list[Line]:
     """Counters: one line a counter, one column a node."""
     cells = [tables.header("", *(row.node for row in rows))]
-    cells += [[("", name), *(_count(getattr(row, name)) for row in rows)] for name in COUNTERS]
+    cells += [
+        [("", name), *(_count(getattr(row, name)) for row in rows)] for name in names_of(rows)
+    ]
     return tables.table(cells, "<" + ">" * len(rows))
 
 

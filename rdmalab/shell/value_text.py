@@ -26,8 +26,7 @@ from rdmalab.verbs.events import AsyncReport, CqEvent
 from rdmalab.verbs.qp import QpAnswer
 from rdmalab.views import completions, fmt, memory, record_text
 from rdmalab.views.columns import COLUMNS, fact
-from rdmalab.views.counters import NAMES as COUNTERS
-from rdmalab.views.counters import CountersRow
+from rdmalab.views.counters import CountersRow, names_of
 from rdmalab.views.memory import HexRow
 from rdmalab.views.packets import DecodedRow
 from rdmalab.views.ports import LinkRow
@@ -160,7 +159,9 @@ _SAY: dict[type, Callable[[Any], list[str]]] = {
     QpRow: _qp,
     QueueRow: lambda row: [_queue(row)],
     DiagramRow: _diagram,
-    CountersRow: lambda row: [f"{row.node} {name} {getattr(row, name)}" for name in COUNTERS],
+    CountersRow: lambda row: [
+        f"{row.node} {name} {getattr(row, name)}" for name in names_of([row])
+    ],
     HexRow: _octets_in_words,
     LinkRow: _link,
     DecodedRow: _decoded,

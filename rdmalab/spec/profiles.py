@@ -92,7 +92,7 @@ class Profile:
 
     `about` says in a sentence what the profile stands for. `errnos` overrides the errno of a rule
     of `rules.py`, `batch_errnos` that of `wr_complete` once more, `attributes` the ranges of
-    `states.py`.
+    `states.py`. `lacks_counters` names those of `show counters` that its hw_counters does not have.
     """
 
     name: str
@@ -104,6 +104,7 @@ class Profile:
     attributes: "Mapping[str, Attribute]" = field(
         default_factory=lambda: MappingProxyType(ATTRIBUTES)
     )
+    lacks_counters: frozenset[str] = frozenset()
     # fmt: off
     # objects
     qp_types: frozenset[QPType] = cell(frozenset(QPType), "The QP types that the device supports.")
@@ -219,7 +220,9 @@ class Profile:
 
 STRICT = Profile(name="strict", about="What the documents and the specification say. The default.")
 
-PARTS = ("name", "about", "caps", "errnos", "batch_errnos", "refusals", "attributes")
+PARTS = (
+    "name", "about", "caps", "errnos", "batch_errnos", "refusals", "attributes", "lacks_counters",
+)  # fmt: skip
 """Fields of a profile that are no cells."""
 CELLS: dict[str, str] = {
     each.name: each.metadata.get("sentence", "")
@@ -242,6 +245,20 @@ _RXE_REFUSALS = {
     "cq-overrun": REFUSALS["cq-overrun"]._replace(syndrome=None),
 }
 
+# rxe_hw_counters.c and mlx5/counters.c of Linux; duplicate_request is in both.
+_RXE_COUNTERS = frozenset({
+    "out_of_seq_request", "rcvd_rnr_err", "send_rnr_err", "rcvd_seq_err", "completer_retry_err",
+    "retry_exceeded_err", "retry_rnr_exceeded_err", "rdma_sends", "rdma_recvs",
+})  # fmt: skip
+_MLX5_COUNTERS = frozenset({
+    "rx_write_requests", "rx_read_requests", "rx_atomic_requests", "out_of_buffer",
+    "out_of_sequence", "rnr_nak_retry_err", "packet_seq_err", "implied_nak_seq_err",
+    "local_ack_timeout_err", "resp_local_length_error", "resp_remote_access_errors",
+    "resp_cqe_error", "resp_cqe_flush_error", "req_cqe_error", "req_cqe_flush_error",
+    "req_remote_invalid_request", "req_remote_access_errors", "req_transport_retries_exceeded",
+    "req_rnr_retries_exceeded", "rx_icrc_encapsulated", "np_ecn_marked_roce_packets",
+})  # fmt: skip
+
 _PERSISTENCE = frozenset({(QPType.RC, WROpcode.FLUSH), (QPType.RC, WROpcode.ATOMIC_WRITE)})
 
 RXE = Profile(
@@ -257,6 +274,7 @@ RXE = Profile(
     create_ah_judges=frozenset(),
     qp_types=frozenset({QPType.RC, QPType.UC, QPType.UD}),
     attributes=MappingProxyType(_RXE_ATTRIBUTES),
+    lacks_counters=_MLX5_COUNTERS,
     lkey_is_rkey=True,
     lacks_builders=frozenset({"RC:FLUSH", "UC:LOCAL_INV", "UD:TSO"}),
     refuses_null_pointers=True,
@@ -364,6 +382,7 @@ MLX5 = Profile(
     ),
     batch_errnos=MappingProxyType({"send-state": EINVAL}),
     refusals=MappingProxyType(_MLX5_REFUSALS),
+    lacks_counters=_RXE_COUNTERS,
     lkey_is_rkey=True,
     lacks_builders=frozenset({"RC:FLUSH", "RC:ATOMIC_WRITE"}),
     lacks=_PERSISTENCE,

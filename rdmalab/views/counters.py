@@ -1,4 +1,4 @@
-"""Counters of a node, derived from the trace; named as in Soft-RoCE's hw_counters.
+"""Counters of a node, derived from the trace; named as in hw_counters of Soft-RoCE and mlx5.
 
 Running totals over the whole trace, continued from the last record already read. A breakpoint
 evaluates its condition after every event: reading the whole trace each time would be quadratic.
@@ -7,13 +7,14 @@ moment are continued.
 """
 
 import dataclasses
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from copy import deepcopy
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 from rdmalab.hca.psn import MASK, diff
 from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import OPCODES, Op
+from rdmalab.spec.profiles import PROFILES
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.row import dataclass
@@ -95,15 +96,32 @@ class CountersRow:
     retry_rnr_exceeded_err: Annotated[int, "work requests that ended with RNR_RETRY_EXC_ERR"] = 0
     rdma_sends: Annotated[int, "SENDs completed"] = 0
     rdma_recvs: Annotated[int, "receives completed"] = 0
-    rx_icrc_encapsulated: Annotated[int, "RoCE packets dropped for a wrong ICRC (mlx5)"] = 0
-    local_ack_timeout_err: Annotated[int, "ack timeouts (mlx5)"] = 0
-    implied_nak_seq_err: Annotated[int, "gaps in answers found by a later answer (mlx5)"] = 0
+    rx_write_requests: Annotated[int, "RDMA WRITE requests received (mlx5)"] = 0
+    rx_read_requests: Annotated[int, "RDMA READ requests received (mlx5)"] = 0
+    rx_atomic_requests: Annotated[int, "atomic requests received (mlx5)"] = 0
+    out_of_buffer: Annotated[int, "packets that found no receive posted (mlx5)"] = 0
+    out_of_sequence: Annotated[int, "packets after a gap (mlx5)"] = 0
+    rnr_nak_retry_err: Annotated[int, "RNR NAKs received (mlx5)"] = 0
     packet_seq_err: Annotated[int, "NAKs for a sequence error received (mlx5)"] = 0
+    implied_nak_seq_err: Annotated[int, "gaps in answers found by a later answer (mlx5)"] = 0
+    local_ack_timeout_err: Annotated[int, "ack timeouts (mlx5)"] = 0
+    resp_local_length_error: Annotated[int, "messages longer than their receive (mlx5)"] = 0
+    resp_remote_access_errors: Annotated[int, "requests refused for their R_Key (mlx5)"] = 0
+    resp_cqe_error: Annotated[int, "error completions of receives (mlx5)"] = 0
+    resp_cqe_flush_error: Annotated[int, "those of them with WR_FLUSH_ERR (mlx5)"] = 0
+    req_cqe_error: Annotated[int, "error completions of sends (mlx5)"] = 0
+    req_cqe_flush_error: Annotated[int, "those of them with WR_FLUSH_ERR (mlx5)"] = 0
+    req_remote_invalid_request: Annotated[int, "sends that ended with REM_INV_REQ_ERR (mlx5)"] = 0
+    req_remote_access_errors: Annotated[int, "sends that ended with REM_ACCESS_ERR (mlx5)"] = 0
+    req_transport_retries_exceeded: Annotated[int, "sends that ended with RETRY_EXC_ERR (mlx5)"] = 0
+    req_rnr_retries_exceeded: Annotated[int, "sends that ended with RNR_RETRY_EXC_ERR (mlx5)"] = 0
+    rx_icrc_encapsulated: Annotated[int, "RoCE packets dropped for a wrong ICRC (mlx5)"] = 0
     np_ecn_marked_roce_packets: Annotated[
         int, "packets received with a congestion mark (as on mlx5; no CNP is sent)"
     ] = 0
     link_downed: Annotated[int, "times the port left ACTIVE"] = 0
     cq_overruns: Annotated[int, "completions lost on a full CQ (not in hw_counters)"] = 0
+    profile: Annotated[str, "the device model; tables show the counters that it has"] = "strict"
 
 
 @dataclass(slots=True)
@@ -125,7 +143,13 @@ describe(
 )
 
 
-NAMES = tuple(f.name for f in dataclasses.fields(CountersRow))[1:]
+NAMES = tuple(f.name for f in dataclasses.fields(CountersRow))[1:-1]
+
+
+def names_of(rows: Sequence[CountersRow]) -> list[str]:
+    """The counters that the devices of these rows have, and those of the lab's own."""
+    lacking = [PROFILES[row.profile].lacks_counters for row in rows]
+    return [name for name in NAMES if not all(name in names for names in lacking)]
 
 
 def drop_rows(world: World, node: str) -> list[DropRow]:
@@ -148,7 +172,7 @@ class Tally:
     __slots__ = ("row", "seen")
 
     def __init__(self, world: World, node: str) -> None:
-        self.row = CountersRow(node)
+        self.row = CountersRow(node, profile=world.nodes[node].profile.name)
         self.seen = _Sequences(world, node)
 
     def __deepcopy__(self, _memo: dict[int, object]) -> "Tally":
@@ -177,25 +201,42 @@ def _counted(record: Record) -> tuple[str, ...]:
 
 def _received(record: Record) -> tuple[str, ...]:
     packet: Packet | Frame = rec.packet_of(record)
-    text = fmt.syndrome(packet)
-    name = {Syndrome.RNR_NAK: "rcvd_rnr_err", Syndrome.NAK_SEQUENCE: "rcvd_seq_err"}.get(
-        text or Syndrome.ACK
-    )
-    also = ["packet_seq_err"] if name == "rcvd_seq_err" else []
-    marked = not isinstance(packet, Frame) and is_marked(packet.flow.traffic_class)
-    more = [name, *also] if name else []
-    return ("rcvd_pkts", *more, *(("np_ecn_marked_roce_packets",) if marked else ()))
+    names = ("rcvd_pkts", *_NAKS.get(fmt.syndrome(packet) or Syndrome.ACK, ()))
+    if isinstance(packet, Frame):
+        return names
+    row = OPCODES[packet.opcode]
+    marked = ("np_ecn_marked_roce_packets",) if is_marked(packet.flow.traffic_class) else ()
+    return (*names, *(_REQUESTS.get(row.op, ()) if row.starts else ()), *marked)
 
 
 _Names = tuple[str, ...]
 _WRONG_ICRC = "malformed: icrc"
+_NAKS: dict[Syndrome, _Names] = {
+    Syndrome.RNR_NAK: ("rcvd_rnr_err", "rnr_nak_retry_err"),
+    Syndrome.NAK_SEQUENCE: ("rcvd_seq_err", "packet_seq_err"),
+}
+_REQUESTS: dict[Op, _Names] = {
+    Op.RDMA_WRITE: ("rx_write_requests",),
+    Op.RDMA_READ_REQUEST: ("rx_read_requests",),
+    Op.COMPARE_SWAP: ("rx_atomic_requests",),
+    Op.FETCH_ADD: ("rx_atomic_requests",),
+}
 _REFUSED: dict[str, _Names] = {
-    "no-receive": ("send_rnr_err",),
-    "sequence-gap": ("out_of_seq_request",),
+    "no-receive": ("send_rnr_err", "out_of_buffer"),
+    "sequence-gap": ("out_of_seq_request", "out_of_sequence"),
+    "receive-short": ("resp_local_length_error",),
+    "rkey": ("resp_remote_access_errors",),
+}
+_DROPPED: dict[str, _Names] = {
+    _WRONG_ICRC: ("rx_icrc_encapsulated",),
+    "no-receive": ("out_of_buffer",),
+    "sequence-gap": ("out_of_sequence",),
 }
 _ENDED: dict[WCStatus, _Names] = {
-    WCStatus.RETRY_EXC_ERR: ("retry_exceeded_err",),
-    WCStatus.RNR_RETRY_EXC_ERR: ("retry_rnr_exceeded_err",),
+    WCStatus.RETRY_EXC_ERR: ("retry_exceeded_err", "req_transport_retries_exceeded"),
+    WCStatus.RNR_RETRY_EXC_ERR: ("retry_rnr_exceeded_err", "req_rnr_retries_exceeded"),
+    WCStatus.REM_INV_REQ_ERR: ("req_remote_invalid_request",),
+    WCStatus.REM_ACCESS_ERR: ("req_remote_access_errors",),
 }
 
 
@@ -206,8 +247,7 @@ def _completed(record: Record) -> tuple[str, ...]:
 
 
 def _dropped(record: Record) -> tuple[str, ...]:
-    more = ("rx_icrc_encapsulated",) if rec.reason_of(record) == _WRONG_ICRC else ()
-    return ("dropped_pkts", *more)
+    return ("dropped_pkts", *_DROPPED.get(rec.reason_of(record), ()))
 
 
 def _went_back(record: Record) -> tuple[str, ...]:
@@ -219,8 +259,12 @@ def _went_back(record: Record) -> tuple[str, ...]:
 
 def _added(record: Record) -> tuple[str, ...]:
     cqe = rec.cqe_of(record)
-    good = cqe.status == WCStatus.SUCCESS and cqe.opcode == WCOpcode.RECV
-    return ("rdma_recvs",) if good else ()
+    side = "req" if cqe.is_send else "resp"
+    if cqe.status == WCStatus.WR_FLUSH_ERR:
+        return f"{side}_cqe_error", f"{side}_cqe_flush_error"
+    if cqe.status != WCStatus.SUCCESS:
+        return (f"{side}_cqe_error",)
+    return ("rdma_recvs",) if cqe.opcode == WCOpcode.RECV else ()
 
 
 _COUNTS: dict[Kind, Callable[[Record], tuple[str, ...]]] = {

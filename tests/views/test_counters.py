@@ -1,8 +1,10 @@
 """Counters: what the trace says a device would have counted."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rdmalab.spec.profiles import MLX5, RXE, Profile
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.work import WROpcode
@@ -24,6 +26,50 @@ def test_a_clean_exchange_counts_packets_only() -> None:
     assert (peer.sent_pkts, peer.rcvd_pkts, peer.rdma_recvs) == (1, 4, 1)
     others = set(counters.NAMES) - {"sent_pkts", "rcvd_pkts", "rdma_sends", "rdma_recvs"}
     assert all(getattr(r, name) == 0 for r in (row, peer) for name in others)
+
+
+@pytest.mark.parametrize(("profile", "has", "lacks"), [
+    (RXE, "rcvd_rnr_err", "rnr_nak_retry_err"), (MLX5, "rnr_nak_retry_err", "rcvd_rnr_err"),
+])  # fmt: skip
+def test_a_table_shows_the_counters_that_the_device_has(
+    profile: Profile, has: str, lacks: str
+) -> None:
+    rows = [counters.counters_row(Pair(profile=profile).world, node) for node in "AB"]
+    names = counters.names_of(rows)
+    assert {has, "duplicate_request", "lost_pkts", "cq_overruns"} <= set(names)
+    assert lacks not in names
+    others = [counters.counters_row(Pair().world, "A"), *rows]
+    assert counters.names_of(others) == list(counters.NAMES)
+    assert set(counters.NAMES) > profile.lacks_counters
+
+
+def test_mlx5_counts_what_each_side_saw_of_failures() -> None:
+    pair = Pair(rnr_retry=1, profile=MLX5)
+    pair.b.recv(4, wr_id=1)
+    pair.b.recv(4, wr_id=2)
+    pair.a.issue(WROpcode.ATOMIC_FETCH_AND_ADD, 8)
+    pair.a.issue(WROpcode.RDMA_READ, 1000)
+    pair.a.issue(WROpcode.SEND, 100)  # longer than its receive
+    pair.a.issue(WROpcode.SEND, 4)
+    pair.run()
+    a, b = (counters.counters_row(pair.world, node) for node in "AB")
+    assert (b.rx_atomic_requests, b.rx_read_requests, b.rx_write_requests) == (1, 1, 0)
+    assert (b.resp_local_length_error, b.resp_cqe_error, b.resp_cqe_flush_error) == (1, 2, 1)
+    assert (a.req_remote_invalid_request, a.req_cqe_error, a.req_cqe_flush_error) == (1, 2, 1)
+
+
+def test_mlx5_counts_a_wrong_rkey_and_a_missing_receive() -> None:
+    pair = Pair(rnr_retry=1)
+    pair.a.issue(WROpcode.RDMA_WRITE, 600, rkey=5)
+    pair.run()
+    a, b = (counters.counters_row(pair.world, node) for node in "AB")
+    assert (b.rx_write_requests, b.resp_remote_access_errors) == (1, 1)
+    assert a.req_remote_access_errors == 1
+    pair = Pair(rnr_retry=1)
+    pair.a.issue(WROpcode.SEND, 8)
+    pair.run()
+    a, b = (counters.counters_row(pair.world, node) for node in "AB")
+    assert (b.out_of_buffer, a.rnr_nak_retry_err, a.req_rnr_retries_exceeded) == (2, 2, 1)
 
 
 def test_an_rnr_nak_is_counted_where_it_is_sent_and_where_it_arrives() -> None:
@@ -54,7 +100,7 @@ def test_a_gap_is_counted_once_a_nak() -> None:
     pair.run()
     a, b = (counters.counters_row(pair.world, node) for node in "AB")
     assert (b.out_of_seq_request, a.rcvd_seq_err, a.retransmitted_pkts) == (1, 1, 4)
-    assert (b.dropped_pkts, b.duplicate_request) == (2, 0)
+    assert (b.dropped_pkts, b.duplicate_request, b.out_of_sequence) == (2, 0, 3)
     assert [(d.reason, d.count) for d in counters.drop_rows(pair.world, "B")] == [
         ("sequence-gap", 2)
     ]
