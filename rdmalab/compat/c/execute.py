@@ -2,6 +2,8 @@
 
 import ctypes
 import os
+import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -54,6 +56,20 @@ def _prepare(nice: int) -> None:
     _libc.personality(_ADDR_NO_RANDOMIZE)
 
 
+def _sanitizer(program: str) -> str:
+    """The runtime of AddressSanitizer that a program is linked with, or empty.
+
+    It ends a program in which another library is loaded before it.
+    """
+    with suppress(OSError):
+        octets = Path(shutil.which(program) or program).read_bytes()
+        if octets.startswith(b"\x7fELF") and (
+            found := re.search(rb"\0(libasan\.so\.\d+)\0", octets)
+        ):
+            return found[1].decode()
+    return ""
+
+
 def start(
     command: Command, path: Path, verbs: Path, clock: Clock = Clock.REAL,
     streams: Mapping[str, int] = MappingProxyType({}),
@@ -65,7 +81,8 @@ def start(
     """
     # Preloaded beside libibverbs: perftest and rping are bound at start to private symbols of the
     # real library, which finds no device and does no harm.
-    parts = [str(verbs), str(clock_library(verbs)) if clock is not Clock.REAL else ""]
+    clocks = str(clock_library(verbs)) if clock is not Clock.REAL else ""
+    parts = [_sanitizer(command.words[0]), str(verbs), clocks]
     preload = ":".join(filter(None, [*parts, os.environ.get("LD_PRELOAD")]))
     found = {"LD_PRELOAD": preload, "RDMALAB_SOCKET": str(path), "RDMALAB_NODE": command.node,
              "RDMALAB_CLOCK": clock.value}  # fmt: skip

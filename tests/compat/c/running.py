@@ -54,16 +54,16 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 
 
 @cache
-def compiled(name: str) -> str:
+def compiled(name: str, *flags: str) -> str:
     """A program of this folder, compiled; its path."""
-    path = Path(_folder().name) / name
+    path = Path(_folder().name) / "".join((name, *flags))
     source = PROGRAMS / f"{name}.c"
     words = ["gcc", "-Wall", "-Wextra", "-Werror", "-g", "-o", str(path), str(source), "-libverbs"]
-    subprocess.run([*words, "-lrdmacm", "-pthread"], check=True)
+    subprocess.run([*words, "-lrdmacm", "-pthread", *flags], check=True)
     return str(path)
 
 
-def pair(name: str, folder: Path) -> list[str]:
+def pair(name: str, folder: Path, *flags: str) -> list[str]:
     """The words that run a program of this folder on both nodes."""
-    program, socket = compiled(name), str(folder / "s")
+    program, socket = compiled(name, *flags), str(folder / "s")
     return ["--", program, socket, "serve", ":", program, socket, "ask"]

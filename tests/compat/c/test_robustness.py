@@ -50,6 +50,13 @@ def test_64_threads_on_two_devices_send_what_they_check() -> None:
 
 
 @needs("gcc")
+def test_a_program_with_address_sanitizer_runs(tmp_path: Path) -> None:
+    """Its runtime ends a program in which another library was loaded first."""
+    ended = execute(*pair("right", tmp_path, "-fsanitize=address"))
+    assert (ended.code, ended.err) == (0, ""), ended.err
+
+
+@needs("gcc")
 def test_a_child_is_a_program_of_its_own() -> None:
     ended = execute("--", compiled("forked"))
     assert (ended.code, ended.out) == (0, "child: 0\n"), ended.err
