@@ -22,6 +22,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
+from rdmalab.world.relations import exists
 
 _WIDEST = 100  # columns of a report; where none limits them, all of these
 _UNACKED = "has read an event of this id, and not called rdma_ack_cm_event"
@@ -243,8 +244,8 @@ class Trouble:
 
         Of these the ones that a call has armed, if there are any: they are what it means.
         """
-        log = Log(self.calls.session)
-        if program.looked_at is not None:
+        log, polled = Log(self.calls.session), self.calls.session.names.find(str(program.looked_at))
+        if program.looked_at is not None and polled and exists(self.calls.world, polled):
             yield program.looked_at
         for word, what, _ in program.all_waits:
             channel = self.calls.session.names.find(str(what)) if word == "get_cq_event" else None

@@ -91,6 +91,16 @@ def test_a_program_of_rdma_cm_ends_well(line: str) -> None:
     assert ends_well("--", *line.split())
 
 
+@needs("rping")
+def test_a_persistent_server_of_rping_is_ended_after_its_client() -> None:
+    """The queue that it polled last is destroyed while it waits for the next client."""
+    line = "rping -s -P -a 10.0.0.1 : rping -c -a 10.0.0.1 -C 2"
+    ended = execute("--", *line.split())
+    assert ended.code == 128 + signal.SIGTERM, ended.err
+    assert "on A: blocks in rdma_get_cm_event of A, listens at 10.0.0.1:7174" in ended.err
+    assert "the programs are ended: they hang" in ended.err
+
+
 @needs("ibv_devinfo")
 def test_ibv_devinfo_prints_the_device() -> None:
     out = ends_well("--node", "both", "--", "ibv_devinfo", "-v")
