@@ -37,9 +37,10 @@ _NO_LISTENER, _SIDR_REJECTED = 1, 2  # of `SIDR`
 
 
 class State(IntEnum):
-    """The progress of an id."""
+    """The progress of an id; up to ROUTED it has sent no message (enum rdma_cm_state of Linux)."""
 
-    IDLE, LISTENING, CONNECTING, REQUESTED, ACCEPTED, CONNECTED, DISCONNECTED = range(7)
+    IDLE, BOUND, LISTENING, RESOLVED, ROUTED = range(5)
+    CONNECTING, REQUESTED, ACCEPTED, CONNECTED, DISCONNECTED = range(5, 10)
 
 
 Address = dict[str, int]
@@ -167,7 +168,7 @@ class Connections:
         made = self.new(listener.program, listener.channel, id_.space)
         made.node, made.source = node, self.at(node, listener.source["port"])
         made.destination, made.state = id_.source, State.REQUESTED
-        made.peer, id_.peer, id_.state = id_, made, State.CONNECTING
+        made.peer, id_.peer = id_, made
         self.report(made, Event.CONNECT_REQUEST, listener=listener, data=data)
 
     def part(self, gone: Id) -> None:
@@ -190,7 +191,7 @@ class Connections:
 
     def refuse(self, id_: Id, reason: int, data: bytes = b"") -> None:
         """Tell an id that its request or reply is refused; a datagram id by the SIDR status."""
-        id_.state, id_.peer = State.IDLE, None
+        id_.state, id_.peer = State.DISCONNECTED, None
         if id_.is_datagram:
             is_unknown = reason == RejectReason.INVALID_SERVICE_ID
             status, room = _NO_LISTENER if is_unknown else _SIDR_REJECTED, _SIDR_REP
@@ -267,6 +268,13 @@ def _padded(data: bytes, id_: Id, connected: int, datagram: int) -> bytes:
     return data.ljust(room, b"\0")
 
 
+def _demand(id_: Id, *states: State) -> None:
+    """OSError with EINVAL if an id is in another state, as cma.c of Linux has it."""
+    if id_.state not in states:
+        needed = " or ".join(state.name for state in states)
+        raise OSError(errno.EINVAL, f"the id is {id_.state.name}, not {needed}")
+
+
 # --------------------------------------------------------------------------- words
 @word
 def _create_id(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
@@ -285,6 +293,7 @@ def _destroy_id(cm: Connections, program: Program, ask: Ask, _data: bytes) -> No
 @word
 def _bind_addr(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
     id_, asked = cm.of(program, ask["handle"]), ask["source"]
+    _demand(id_, State.IDLE)
     port = asked["port"] or cm.next_port()
     is_any = asked["ip"] in (0, _MAPPED)
     node = "" if is_any else cm.own_node(program, asked["ip"])
@@ -293,7 +302,7 @@ def _bind_addr(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Ans
         is_same = not all(nodes) or nodes[0] == nodes[1]
         if _listens(other, id_.space, port) and is_same:
             raise OSError(errno.EADDRINUSE, "another id listens at this port")
-    id_.node = node
+    id_.node, id_.state = node, State.BOUND
     id_.source = cm.at(node, port) if node else {**asked, "family": AF_INET, "port": port}
     return cm.placed(id_)
 
@@ -301,8 +310,9 @@ def _bind_addr(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Ans
 @word
 def _resolve_addr(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
     id_ = cm.of(program, ask["handle"])
+    _demand(id_, State.IDLE, State.BOUND)
     node = id_.node or cm.own_node(program, ask["source"]["ip"])
-    id_.node = node
+    id_.node, id_.state = node, State.RESOLVED
     id_.source = cm.at(node, id_.source["port"] or ask["source"]["port"] or cm.next_port())
     id_.destination = dict(ask["destination"])
     cm.report(id_, Event.ADDR_RESOLVED)
@@ -311,12 +321,16 @@ def _resolve_addr(cm: Connections, program: Program, ask: Ask, _data: bytes) -> 
 
 @word
 def _resolve_route(cm: Connections, program: Program, ask: Ask, _data: bytes) -> None:
-    cm.report(cm.of(program, ask["handle"]), Event.ROUTE_RESOLVED)
+    id_ = cm.of(program, ask["handle"])
+    _demand(id_, State.RESOLVED)
+    id_.state = State.ROUTED
+    cm.report(id_, Event.ROUTE_RESOLVED)
 
 
 @word
 def _listen(cm: Connections, program: Program, ask: Ask, _data: bytes) -> None:
     id_ = cm.of(program, ask["handle"])
+    _demand(id_, State.IDLE, State.BOUND)
     if not id_.source["port"]:
         id_.source = {"family": AF_INET, "port": cm.next_port(), "ip": _MAPPED}
     id_.state = State.LISTENING
@@ -340,8 +354,9 @@ def _listens(id_: Id, space: int, port: int) -> bool:
 @word
 def _connect(cm: Connections, program: Program, ask: Ask, data: bytes) -> Answer:
     id_ = cm.of(program, ask["handle"])
+    _demand(id_, State.ROUTED)
     padded = _padded(data, id_, _REQ, _SIDR_REQ)
-    id_.promise = ask["promise"]
+    id_.promise, id_.state = ask["promise"], State.CONNECTING
     cm.unanswered.append((id_, padded))
     cm.deliver(refuse=False)
     return {"psn": id_.psn}
@@ -378,15 +393,15 @@ def _reject(cm: Connections, program: Program, ask: Ask, data: bytes) -> Answer:
     if peer is None or id_.state is not State.REQUESTED:
         raise OSError(errno.EINVAL, "no request to reject")
     cm.refuse(peer, ask["reason"], _padded(data, id_, _REJ, _SIDR_REP))
-    id_.peer, id_.state = None, State.IDLE
+    id_.peer, id_.state = None, State.DISCONNECTED
     return {"psn": 0}
 
 
 @word
 def _disconnect(cm: Connections, program: Program, ask: Ask, _data: bytes) -> None:
     id_ = cm.of(program, ask["handle"])
-    if id_.is_datagram:
-        raise OSError(errno.EINVAL, "a datagram id has no connection")
+    if id_.state <= State.ROUTED:
+        raise OSError(errno.EINVAL, f"the id is {id_.state.name}: nothing to disconnect")
     for each in (id_, id_.peer):
         if each is not None and each.state in (State.CONNECTED, State.ACCEPTED):
             each.state = State.DISCONNECTED
@@ -397,6 +412,9 @@ def _disconnect(cm: Connections, program: Program, ask: Ask, _data: bytes) -> No
 def _join(cm: Connections, program: Program, ask: Ask, _data: bytes) -> None:
     """RoCE v2 over IPv4: the GID of a group is its IPv4 address, mapped (cma_iboe_set_mgid)."""
     id_ = cm.of(program, ask["handle"])
+    _demand(id_, State.BOUND, State.RESOLVED)
+    if not id_.node:
+        raise OSError(errno.EINVAL, "the id is bound to no device")
     promise = {"qp_num": GROUP_QPN}
     cm.report(id_, Event.MULTICAST_JOIN, gid=ask["group"]["ip"], promise=promise, is_datagram=True)
 

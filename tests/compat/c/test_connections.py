@@ -249,7 +249,8 @@ def test_a_listener_that_ends_rejects_requests_that_were_not_read() -> None:
 
 def test_a_group_has_the_gid_of_its_address() -> None:
     hosts = Hosts()
-    number, group = hosts.resolved(UDP_SPACE), {"family": 2, "port": 0, "ip": 0xFFFFEF010101}
+    number, group = hosts.id("B", UDP_SPACE), {"family": 2, "port": 0, "ip": 0xFFFFEF010101}
+    hosts.do("B", "bind_addr", handle=number, source=NOWHERE | {"ip": A_ADDRESS + 1})
     hosts.do("B", "join", handle=number, group=group)
     kind, fields, _ = hosts.event("B")
     assert (kind, fields["gid"], fields["promise"]["qp_num"]) == (
@@ -286,6 +287,47 @@ def test_an_answer_without_a_request_is_einval(word: str, ask: dict[str, Any]) -
     hosts = Hosts()
     with pytest.raises(OSError, match=r"request|accepted"):
         hosts.do("A", word, handle=hosts.id("A"), **ask)
+
+
+TO_A = {"family": 2, "port": 7000, "ip": A_ADDRESS}
+CALLS: dict[str, dict[str, Any]] = {
+    "bind_addr": {"source": NOWHERE}, "listen": {"backlog": 1},
+    "resolve_addr": {"source": NOWHERE, "destination": TO_A}, "resolve_route": {},
+    "connect": {"promise": OFFER}, "disconnect": {}, "join": {"group": TO_A},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "legal"), [
+    ((), "bind_addr listen resolve_addr"),
+    (("bind_addr",), "listen resolve_addr"),  # at any address: of no device yet
+    (("bind_addr", "listen"), ""),
+    (("resolve_addr",), "resolve_route join"),
+    (("resolve_addr", "resolve_route"), "connect"),
+    (("resolve_addr", "resolve_route", "connect"), "disconnect"),
+])  # fmt: skip
+def test_calls_have_the_order_of_the_kernel(before: tuple[str, ...], legal: str) -> None:
+    """cma.c: each call demands a state of the id, else EINVAL."""
+    for word, ask in CALLS.items():
+        hosts = Hosts()
+        number = hosts.id("B")
+        for each in before:
+            hosts.do("B", each, handle=number, **CALLS[each])
+        if word in legal.split():
+            hosts.do("B", word, handle=number, **ask)
+        else:
+            with pytest.raises(OSError, match="the id is"):
+                hosts.do("B", word, handle=number, **ask)
+
+
+def test_a_rejected_id_cannot_connect_again() -> None:
+    hosts = Hosts()
+    _, asking, request = asked(hosts)
+    hosts.do("A", "reject", handle=request, reason=28, promise=OFFER)
+    hosts.event("B")
+    with pytest.raises(OSError, match="DISCONNECTED, not ROUTED"):
+        hosts.do("B", "connect", handle=asking, promise=OFFER)
+    hosts.do("B", "disconnect", handle=asking)
+    nothing_more(hosts, "B")
 
 
 def test_a_port_is_listened_at_once() -> None:
