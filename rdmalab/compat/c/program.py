@@ -56,6 +56,7 @@ class Program:
     heard_s: float = field(default_factory=time.monotonic)
     refusals: int = 0
     refused: tuple[str, int] = ("", 0)  # the last refused call, and its errno
+    cause: str = ""  # of that, in rdma_cm
     looked_at: Ref | None = None
     looked_by: Caller | None = None
     polled: set[tuple[str, str]] = field(default_factory=set)
@@ -118,8 +119,12 @@ class Program:
         if self.polled:
             self.polled.clear()
 
-    def answered(self, word: str, error: int) -> None:
-        """A call has ended with this errno; polls between refused calls do not count."""
+    def answered(self, word: str, error: int, cause: str = "") -> None:
+        """A call has ended with this errno; polls between refused calls do not count.
+
+        cause: a sentence of rdma_cm, which `why` does not know.
+        """
+        self.cause = cause if error else self.cause
         if error and self.refused == (word, error):
             self.refusals += 1
         elif error:

@@ -375,7 +375,7 @@ class Server:
         self, connection: Connection, word: Word, action: Callable[[], Answer | None]
     ) -> None:
         """Do it and answer: with its fields, or with the errno of a refusal."""
-        error, bad, octets = 0, 0, b""
+        error, bad, octets, cause = 0, 0, b"", ""
         self.calls.acting = () if connection.program is None else (connection.program,)
         try:
             answer = action()
@@ -387,10 +387,11 @@ class Server:
             self.tell(f"rdmalab: {word.name}: {senseless.message}")
         except (OSError, KeyError, ValueError) as wrong:
             error = getattr(wrong, "errno", None) or errno.EINVAL
+            cause = getattr(wrong, "strerror", None) or ""
         self.calls.acting = ()
         self.happened()
         if connection.program is not None:
-            connection.program.answered(word.name, error)
+            connection.program.answered(word.name, error, cause)
         self.sockets.reply(connection, error, octets, bad)
 
     def _leave(self, program: Program) -> None:

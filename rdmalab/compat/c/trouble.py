@@ -115,6 +115,9 @@ class Trouble:
         if not word or self.stuck or self._last_refused is not None:
             return
         name = errno_name(error)
+        if program.cause and word.startswith("cm_"):
+            self._last_refused = word.replace("cm_", "rdma_"), name, f"  {program.cause}"
+            return
         with suppress(NotUnderstood):  # no call of an adapter was refused so
             text, report = self.why(name if self.found else "")
             if report.is_trouble:

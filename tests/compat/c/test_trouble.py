@@ -152,3 +152,9 @@ def test_what_is_left_open_in_rdma_cm_is_the_reason_of_a_hang(mistake: str, reas
     told = " ".join(ended.err.split())
     assert told.count(reason) == 2, ended.err
     assert reason in told.rpartition("NEVER")[2], ended.err
+
+
+def test_a_refused_call_of_rdma_cm_is_explained() -> None:
+    ended = execute("--", compiled("cm_left_open"), "ask", "no_route")
+    assert "ended with 2 after rdma_connect was refused with EINVAL" in ended.err
+    assert "the id is RESOLVED, not ROUTED" in ended.err

@@ -1,5 +1,5 @@
-/* Mistakes with rdma_cm. PROGRAM serve|ask no_accept|no_ack: the server never answers the request,
- * or the client destroys an id of which an event is not acknowledged.
+/* Mistakes with rdma_cm. PROGRAM serve|ask no_accept|no_ack|no_route: the server never answers the request,
+ * the client destroys an id of which an event is not acknowledged, or connects without a route.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -55,8 +55,10 @@ int main(int argc, char **argv)
 	inet_pton(AF_INET, "10.0.0.1", &at.sin_addr);
 	NEED(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&at, 2000));
 	rdma_ack_cm_event(next(RDMA_CM_EVENT_ADDR_RESOLVED));
-	NEED(!rdma_resolve_route(id, 2000));
-	rdma_ack_cm_event(next(RDMA_CM_EVENT_ROUTE_RESOLVED));
+	if (strcmp(argv[2], "no_route")) {
+		NEED(!rdma_resolve_route(id, 2000));
+		rdma_ack_cm_event(next(RDMA_CM_EVENT_ROUTE_RESOLVED));
+	}
 	queue_pair(id);
 	NEED(!rdma_connect(id, &offer));
 	next(RDMA_CM_EVENT_ESTABLISHED); /* and no rdma_ack_cm_event */
