@@ -134,6 +134,7 @@ _NAMED = 2
 _PLANS = {
     PlannedKind.ARRIVAL: "packet arrives",
     PlannedKind.SEND: "sends",
+    PlannedKind.NOTHING: "has nothing to send",
     PlannedKind.LOCAL: "executes",
     PlannedKind.RNR_TIMER: "RNR timer",
     PlannedKind.ACK_TIMER: "ack timer",

@@ -26,6 +26,7 @@ class PlannedKind(IntEnum):
     LOCAL = auto()  # a work request that stays within the adapter
     LINE = auto()  # of a program
     ACCIDENT = auto()  # to a thing of the host
+    NOTHING = auto()  # a turn of the port, and each QP in line was reset since
 
 
 @dataclass(slots=True)
@@ -94,9 +95,9 @@ def _accident(world: World, names: Names, number: int, due: tuple[int, str]) -> 
 
 def _turn(world: World, names: Names, at_ns: int, node: str) -> PlannedRow:
     hca = world.nodes[node]
-    qp = next((qp for qp in hca.ready if qp.number in hca.qps.items), None)
+    qp = next((qp for qp in hca.ready if qp.resp.answers or requester.next_wqe(qp)), None)
     if qp is None:
-        return PlannedRow(at_ns, node, "", PlannedKind.SEND, "has nothing to send")
+        return PlannedRow(at_ns, node, "", PlannedKind.NOTHING, "has nothing to send")
     name = fmt.qp_name(names, node, qp.number)
     return PlannedRow(at_ns, node, name, *_turn_of(qp))
 

@@ -33,6 +33,13 @@ def test_a_posted_request_will_be_sent_then_arrive_while_a_timer_runs() -> None:
     assert plans_of(pair)[0].sentence == "sends an answer"
 
 
+def test_after_a_reset_the_turn_of_the_port_sends_nothing() -> None:
+    lab = lab_of("post_send A.qp0 opcode=SEND sg=A.mr0[0:8]", "modify_qp A.qp0 state=RESET")
+    (turn,) = planned.planned_rows(lab.session.world, lab.session.names)
+    assert (turn.plan, turn.qp) == (PlannedKind.NOTHING, "")
+    assert turn.sentence == "has nothing to send"
+
+
 def test_an_rnr_wait_plans_the_next_try() -> None:
     pair = Pair()
     pair.a.issue(WROpcode.SEND, 8)
