@@ -127,7 +127,7 @@ def copied(text: str, send: Callable[[str], None]) -> str:
 def written(
     name: str, default: str, text: str, svg: str, hand_out: Callable[[str], str] | None = None
 ) -> str:
-    """Write a picture (svg, png) or text (any other suffix); returns what was written.
+    """Write a picture (svg, png) or text (txt); returns what was written.
 
     name: empty: `default`.svg in the current directory. hand_out: gives the file to the user, as
     SVG, because where it is needed there is no other program.

@@ -1,13 +1,16 @@
 """Commands of the screen: copy, snapshot, zoom, pane."""
 
+from pathlib import Path
 from typing import Annotated
 
-from rdmalab.command import Facts, OneOf, Recovery, command
+from rdmalab.command import Facts, NotUnderstood, OneOf, Recovery, command
 from rdmalab.session.lines import Request
 from rdmalab.session.session import Session
 from rdmalab.spec.row import dataclass
+from rdmalab.views.fmt import either
 
 PANES = ("left", "right", "wire", "why", "notes", "packet", "memory", "cq", "story", "log")
+SUFFIXES = (".svg", ".png", ".txt")
 _FACTS = Facts(recovery=Recovery.SKIP)
 What = Annotated[str, OneOf(("screen", "ladder", "answer", *PANES))]
 
@@ -37,12 +40,15 @@ def copy(session: Session, what: What = "answer") -> ScreenRequest:
 def snapshot(session: Session, what: What = "screen", file: str = "") -> ScreenRequest:
     """Write the screen, a pane or the ladder to a file: SVG, PNG or text, by its suffix.
 
-    Without a name the file is an SVG in the current directory. PNG needs rsvg-convert, inkscape or
-    magick.
+    The suffix is .svg, .png or .txt. Without a name the file is an SVG in the current directory.
+    PNG needs rsvg-convert, inkscape or magick.
 
     Example: snapshot ladder ladder.svg
     """
     del session
+    if file and (suffix := Path(file).suffix) not in SUFFIXES:
+        message = f"snapshot writes no {suffix} file" if suffix else "the file has no suffix"
+        raise NotUnderstood(message, hint=f"end its name with {either(SUFFIXES)}", argument="file")
     return ScreenRequest("snapshot", what, file)
 
 

@@ -217,6 +217,12 @@ def test_a_request_to_the_screen_is_for_the_app_only() -> None:
     assert prompt.ask("snapshot ladder file=x.svg") == ["snapshot ladder x.svg"]
 
 
+@pytest.mark.parametrize("file", ["x.pdf", "x.jpg", "x"])
+def test_a_snapshot_of_another_suffix_is_refused(file: str) -> None:
+    *_, hint = Prompt("use rc_pair").ask(f"snapshot ladder {file}")
+    assert hint.endswith("end its name with .svg, .png or .txt")
+
+
 @pytest.mark.parametrize(
     ("line", "file"),
     [
