@@ -331,15 +331,15 @@ class LabSession:
     def cause(self) -> str:
         """The lab's sentence for the cause that `why` names in this world: `up: sq_psn of A …`.
 
-        Of the tasks that are open; empty if the lab has none for it, or shuts the doctor, or if
-        only a call was refused and a command has succeeded since. A guided lab has one open task,
-        whose name is left out.
+        Of the open tasks before the next question; empty if the lab has none for it, or shuts the
+        doctor, or if only a call was refused and a command has succeeded since. A guided lab has
+        one open task, whose name is left out.
         """
         if "why" in self._rulebook().shut:
             return ""
         pairs = zip(self.lab.document.tasks, self.latest.results, strict=False)
         is_open = [task for task, result in pairs
-                   if result.passed is False and task.goal and not task.hidden]  # fmt: skip
+                   if result.passed is False and task.goal and self.tells(task)]  # fmt: skip
         found = cause_of(self.session, is_open, of_calls=self._is_refused())
         if found is None:
             return ""
@@ -393,6 +393,11 @@ class LabSession:
         ]  # fmt: skip
         return next(iter(failed or waits), None)
 
+    def tells(self, task: Task) -> bool:
+        """Whether no question before a task is open: words about the task may have the answer."""
+        tasks, question = self.lab.document.tasks, self.open_question
+        return question is None or tasks.index(task) < tasks.index(question)
+
     def is_used_up(self, task: Task) -> bool:
         """Whether no other answer to a task counts."""
         return bool(task.tries) and len(tries_of(self.log.entries, task.id)) >= (task.tries or 0)
@@ -417,9 +422,7 @@ class LabSession:
 
         Raises WrongTask.
         """
-        task = self.task(name)
-        number = self.next_hint(task)
-        if not number:
+        if not (number := self.next_hint(task := self.task(name))):
             return None
         self.hints.append(f"{name}.{number}")
         self.log.add(f"{HINT} {name}.{number}")

@@ -151,7 +151,7 @@ def task_lines(lab: "LabSession", grade: "Grade") -> Iterator[Line]:
     for task, result in zip(lab.lab.document.tasks, grade.results, strict=False):
         yield _row(lab, task, result)
         is_aside = not task.is_asked and task is not current
-        if is_aside and lab.work.commands and sign_of(lab, task) == "✗":
+        if is_aside and lab.work.commands and lab.tells(task) and sign_of(lab, task) == "✗":
             yield from _judged_lines(result)
     for foul in grade.foul:
         yield plain(f"line {foul.line} does not count: {foul.why}", WARN)
@@ -249,7 +249,7 @@ def _missing(lab: "LabSession", task: "Task", result: "Result") -> Iterator[Line
     """The goals that are not met, and when something was done what the lab says about the cause."""
     if not task.is_asked:
         yield from (plain(f"  {_unmet(wrong)}", DIM) for wrong in result.wrong)
-        is_shown = bool(lab.work.commands) and not lab.is_made_good(result)
+        is_shown = bool(lab.work.commands) and lab.tells(task) and not lab.is_made_good(result)
         yield from _judged_lines(result) if is_shown else ()
 
 

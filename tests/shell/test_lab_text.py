@@ -51,7 +51,7 @@ def test_each_task_has_its_sign_and_the_share_is_known(talk: Prompt) -> None:
 def test_every_task_can_be_read_and_answered_before_its_turn(tmp_path: Path) -> None:
     prompt = Prompt(f"load {plain_lab(tmp_path, 'sq-full')} student=s1", width=200)
     page = typed(prompt, "task explain")
-    assert "· explain  0/2  open" in page
+    assert "● explain  0/2  open" in page
     assert "  a) " in page
     assert "  a, b or c answers" in page
     assert "hint" not in page
@@ -93,6 +93,7 @@ def test_a_later_question_is_answered_while_the_open_task_asks_for_none(tmp_path
 
 
 def test_the_words_of_the_lab_stand_after_the_line_that_shows_the_cause(talk: Prompt) -> None:
+    talk.ask("answer 2")
     refused = talk.ask("modify_qp A.qp0 state=RTS")
     assert refused[-1] == "→ up: A move was refused. Read which attribute is missing or too much."
     talk.ask(*A_UP, SEND)
@@ -132,6 +133,37 @@ def test_without_a_cause_the_words_for_all_else_stand_after_the_line_that_shows_
     assert "hello" not in typed(talk, "back 2", "step", "step")  # what is seen again
 
 
+def test_words_that_answer_a_question_come_after_its_answer(tmp_path: Path) -> None:
+    """The first task shows what the second one asks for: the lab must not say it in between."""
+    prompt = Prompt(f"load {plain_lab(tmp_path, 'reuse')} student=s1", width=200)
+    words = "The buffer was written before the device had read it."
+    lab = prompt.conversation.exercise
+    assert lab is not None
+    second = lab.lab.params["second"]
+    first = "post_send A.qp0 opcode=SEND sg=A.buf[0:64] flags=SIGNALED"
+    assert words not in typed(prompt, first, f'write A.buf[0:5] "{second}"', "run 1ms", "task")
+    assert words not in typed(prompt, "task records")
+    prompt.ask(f"answer see {second}", "answer copied a")
+    assert words in typed(prompt, "task records")
+
+
+LOC_LEN = "The message is longer than the receive that it took."
+
+
+@pytest.mark.parametrize("size", ["receive", "message"])
+def test_a_wrong_size_is_named_as_one(talk: Prompt, size: str) -> None:
+    lab = talk.conversation.exercise
+    assert lab is not None
+    psn, wanted = lab.lab.params["psn"], lab.lab.params["size"]
+    talk.ask("answer 2", A_UP[0], A_UP[0].replace("A.", "B."), RTR.format("A", "B", 0, "B"))
+    talk.ask(RTR.format("B", "A", psn, "A"), RTS.format("A", psn), RTS.format("B", 0))
+    room, sent = (8, wanted) if size == "receive" else (4096, int(wanted) + 1)
+    talk.ask(f"post_recv B.qp0 sg=B.mr0[0:{room}]")
+    talk.ask(f"post_send A.qp0 opcode=SEND sg=A.mr0[0:{sent}] flags=SIGNALED")
+    words = LOC_LEN if size == "receive" else f"Compare byte_len in show cq B.cq0 with {wanted}."
+    assert words in typed(talk, "run")
+
+
 def test_a_refused_call_is_no_failure_any_more_after_one_that_succeeds(talk: Prompt) -> None:
     talk.ask("answer 2")
     assert "A move was refused" in typed(talk, "modify_qp A.qp0 state=RTS")
@@ -146,6 +178,7 @@ def test_a_refused_call_is_no_failure_any_more_after_one_that_succeeds(talk: Pro
 def test_words_about_a_refused_call_do_not_return_after_lines_that_were_accepted(
     talk: Prompt,
 ) -> None:
+    talk.ask("answer 2")
     assert typed(talk, SEND).endswith("→ up: Sends are posted in RTS. In which state is A.qp0?")
     assert "→ up: B is not in RTR" in typed(talk, *A_UP, SEND.replace("wr_id=1", "wr_id=2"), "run")
     b_up = [

@@ -120,9 +120,9 @@ async def test_the_list_of_tasks_stands_once_and_the_prompt_has_the_question() -
     async with stand((120, 40)) as it:
         await it.say("load labs/sq-full student=s1")
         await it.until(lambda: it.app.main.tab == "notes")
-        await it.sees("explain", "deliver", "type: answer TEXT")
+        await it.sees("explain", "deliver", "a, b or c answers")
         assert sum("deliver" in row for row in it.grid) == 1
-        assert "Which errno does" in it.said
+        assert "Why is the queue full?" in it.said
 
 
 async def test_why_covers_the_tasks_until_the_next_line_and_the_strip_has_them() -> None:
