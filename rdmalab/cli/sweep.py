@@ -1,11 +1,13 @@
 """The command sweep: a scenario with many values of its parameters, as a table and a plot."""
 
 import sys
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from rdmalab import disk
 from rdmalab.cli import program
 from rdmalab.jobs.limits import Limits, Pool
 from rdmalab.jobs.result_file import NotResults, Progress
@@ -24,6 +26,8 @@ _SECONDS = 60
 _WALL = 10  # wall clock of a point, as a multiple of its CPU time: the machine may be busy
 _LINES = 16
 _JSON_LINES = ".jsonl"
+_KIND = "table of a sweep"
+_HEAD = 1 << 16  # bytes in which the first line of a table ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,7 @@ class _Sweep:
         from rdmalab.sweep.measures import measures
         from rdmalab.sweep.plot import check
         from rdmalab.sweep.point import over, points
-        from rdmalab.sweep.table import Campaign, rows
+        from rdmalab.sweep.table import Campaign, columns, rows
 
         given = self.options
         wanted = measures(given.texts or ("time",))
@@ -136,6 +140,7 @@ class _Sweep:
         experiment = self._experiment(wanted, dict(grid[0].values))
         if experiment is None:
             return program.Exit.USAGE
+        self._refuse_other(columns(grid[0], wanted))
         campaign = Campaign(experiment, grid, wanted, self.limits, given.out)
         results = self._results(campaign)
         if results is None:
@@ -171,6 +176,22 @@ class _Sweep:
         texts = tuple(measure.text for measure in wanted)
         given, included = tuple(values.items()), tuple(scenario.included.items())
         return Experiment(path, scenario.source.text, texts, given, self.options.profile, included)
+
+    def _refuse_other(self, wanted: list[str]) -> None:
+        """Refuse to replace a file that is no table, or has other columns, before a point runs."""
+        from rdmalab.sweep.table import columns_of
+
+        out = self.options.out
+        if not out or not Path(out).is_file():
+            return
+        with program.writing(out, _KIND):
+            if not (there := columns_of(disk.beginning(out, _HEAD))):
+                raise disk.FileExistsAsOther
+        if there != wanted:
+            message = (
+                f"{out} has the columns {', '.join(there)}; this sweep has {', '.join(wanted)}"
+            )
+            raise click.ClickException(f"{message}. Choose another name for -o, or delete {out}")
 
     # ------------------------------------------------------------------ running
     def _results(self, campaign: "Campaign") -> "list[Result] | None":
@@ -220,13 +241,13 @@ class _Sweep:
     # ------------------------------------------------------------------ showing
     def _show(self, table: "list[Row]") -> None:
         """The table and the plots; the table is written first, because a plot may be refused."""
-        from rdmalab.sweep.table import as_csv, as_json_lines
+        from rdmalab.sweep.table import as_csv, as_json_lines, columns_of
 
         given = self.options
         in_lines = given.as_json or given.out.endswith(_JSON_LINES)
         text = as_json_lines(table) if in_lines else as_csv(table)
         if given.out:
-            program.write(given.out, text.encode(), _is_table, "table of a sweep")
+            program.write(given.out, text.encode(), lambda there: bool(columns_of(there)), _KIND)
         elif not given.draws:
             print(text, end="")
         if given.draws:
@@ -262,11 +283,3 @@ class _Sweep:
             program.tell(f"no number for {where or 'the scenario'}: {row.error}")
         program.tell(f"{len(table) - len(bad)} of {len(table)} rows have numbers")
         return program.Exit.FAILED if bad else program.Exit.WELL
-
-
-def _is_table(there: bytes) -> bool:
-    """Whether a file is a table of this command, as CSV or JSON lines."""
-    from rdmalab.sweep.table import CSV_END
-
-    first = there.partition(b"\n")[0].decode(errors="replace")
-    return first.endswith(CSV_END) or (first.startswith("{") and '"ended": ' in first)

@@ -17,8 +17,8 @@ from rdmalab.spec.row import dataclass
 from rdmalab.sweep.measures import Measure, Value, quantile
 from rdmalab.sweep.point import Ended, Experiment, Item, Point, Result, play
 
-CSV_END = "events,ended,error"
-"""The end of the first line of every table; a file that begins otherwise is not replaced."""
+_END = ["events", "ended", "error"]
+"""The last columns of every table; a file without them is not replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,30 @@ class Row:
         return {**dict(self.values), **seeds, **self.measured, **end}
 
 
+def columns(point: Point, measures: Sequence[Measure]) -> list[str]:
+    """The columns of the table that has this point."""
+    measured = [measure.name for measure in measures]
+    return [*dict(point.values), "seeds" if _is_summed(measures) else "seed", *measured, *_END]
+
+
+def columns_of(octets: bytes) -> list[str]:
+    """The columns of a table, CSV or JSON lines, by its first line; empty: it is none."""
+    first = octets.partition(b"\n")[0].decode(errors="replace")
+    found: list[str] = []
+    with contextlib.suppress(ValueError, csv.Error):
+        found = list(json.loads(first)) if first.startswith("{") else next(csv.reader([first]), [])
+    return found if found[-len(_END) :] == _END else []
+
+
+def _is_summed(measures: Sequence[Measure]) -> bool:
+    """Whether a row sums up all seeds of its values: a measure is a quantile."""
+    return any(measure.percent is not None for measure in measures)
+
+
 def rows(results: Iterable[tuple[Point, Result]], measures: Sequence[Measure]) -> list[Row]:
     """One row for each point, or for all seeds of its values if the measures are quantiles."""
     grouped: dict[tuple[object, ...], list[tuple[Point, Result]]] = {}
-    summed = any(measure.percent is not None for measure in measures)
+    summed = _is_summed(measures)
     for point, result in results:
         key = (point.values,) if summed else (point.values, point.seed)
         grouped.setdefault(key, []).append((point, result))

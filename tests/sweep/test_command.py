@@ -76,6 +76,21 @@ def test_a_table_and_both_plots(folder: Path, capsys: pytest.CaptureFixture[str]
     assert (folder / "t.svg").read_bytes() == drawing
 
 
+@pytest.mark.parametrize("out", ["t.csv", "t.jsonl"])
+def test_a_table_with_other_columns_is_refused_before_a_point_runs(
+    folder: Path, out: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert swept("--over", "bytes=64", "-o", out) == 0
+    before = (folder / out).read_bytes()
+    capsys.readouterr()
+    assert swept("--over", "latency=1us", "-o", out) == 2
+    told = capsys.readouterr().err
+    assert f"{out} has the columns bytes, seed, time, events, ended, error; this sweep " in told
+    assert "rows have numbers" not in told
+    assert (folder / out).read_bytes() == before
+    assert swept("--over", "bytes=65", "-o", out) == 0
+
+
 def test_json_lines_and_quantiles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert swept(*OVER, "--repeat", "3", "--measure", "p50(time)", "--json") == 0
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

@@ -17,7 +17,6 @@ from rdmalab.scenario.loader import loads
 from rdmalab.sweep.measures import measures
 from rdmalab.sweep.point import Ended, Experiment, Point, Result, over, points
 from rdmalab.sweep.table import (
-    CSV_END,
     Broken,
     Campaign,
     Row,
@@ -42,7 +41,7 @@ def table(text: str, *values: object) -> list[Row]:
 
 def test_a_row_for_each_seed() -> None:
     text = as_csv(table("m=now", 7, True, "RTS", None))
-    assert text.splitlines()[0] == f"p,seed,m,{CSV_END}"
+    assert text.splitlines()[0] == "p,seed,m,events,ended,error"
     found = list(csv.DictReader(io.StringIO(text)))
     assert [row["m"] for row in found] == ["7", "true", "RTS", ""]
     assert [row["ended"] for row in found] == ["passed"] * 3 + ["failed"]
