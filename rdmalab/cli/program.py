@@ -78,7 +78,12 @@ class _Program(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Open a name that is no command but looks like a file, or is that of a lesson."""
+        """Open a name that is no command but looks like a file, or is that of a lesson.
+
+        `labs` is that of the prompt: the lessons that are labs.
+        """
+        if args[0] == "labs":
+            return "lessons", self.get_command(ctx, "lessons"), args
         if args[0] not in _MODULES and _is_file_name(args[0]):
             return FILE, self.commands[FILE], args
         return super().resolve_command(ctx, args)

@@ -24,13 +24,15 @@ PACKAGED = "lessons"  # where the wheel has that folder: pyproject.toml puts it 
 
 
 def lessons_folder() -> Path:
-    """The folder of the scenarios: ./scenarios, else that of the installed package.
+    """The folder of the scenarios: ./scenarios, else that of the installed package."""
+    return own if (own := Path(FOLDER)).is_dir() else _shipped_folder()
 
-    An editable install has no copy in the package; then the top level of the checkout.
-    """
+
+def _shipped_folder() -> Path:
+    """The folder of the installed package; an editable install has it in its checkout."""
     package = Path(__file__).parents[1]
-    places = (Path(FOLDER), package / PACKAGED, package.parent / FOLDER)
-    return next((place for place in places if place.is_dir()), places[0])
+    places = (package / PACKAGED, package.parent / FOLDER)
+    return next((place for place in places if place.is_dir()), Path(FOLDER))
 
 
 def of_instructor(path: str) -> str:
@@ -49,8 +51,9 @@ def of_instructor(path: str) -> str:
 def found(path: str) -> str:
     """The path for a short name: `err/rnr-retry-exceeded`, `err`, or `rnr-retry-exceeded`.
 
-    The last part of a name suffices where only one lesson or lab has it. Where there is no folder
-    `scenarios`, a path below it is that of the installed package, as the manual writes it.
+    The last part of a name suffices where only one lesson or lab has it. A folder `scenarios` here
+    comes before that of the installed package. Where there is none, a path below it is that of the
+    package, as the manual writes it.
     """
     named = Path(path)
     try:
@@ -60,7 +63,7 @@ def found(path: str) -> str:
             return _shipped(named) or path
         there = (
             folder / f"{path}{suffix}"
-            for folder in (Path(), lessons_folder())
+            for folder in (Path(), lessons_folder(), _shipped_folder())
             for suffix in (SUFFIX, LAB_SUFFIX)
         )
         if file := next((str(file) for file in there if file.is_file()), ""):
@@ -123,11 +126,10 @@ def _unsuffixed(name: str) -> str:
 
 def short_name(path: str) -> str:
     """The short name for `load`: `err/rnr-retry-exceeded`; the path of other files."""
-    try:
-        below = Path(path).absolute().relative_to(lessons_folder().absolute())
-    except ValueError:
-        return path
-    return _unsuffixed(below.as_posix())
+    for folder in (lessons_folder(), _shipped_folder()):
+        if (whole := Path(path).absolute()).is_relative_to(folder.absolute()):
+            return _unsuffixed(whole.relative_to(folder.absolute()).as_posix())
+    return path
 
 
 def is_folder(path: str) -> bool:

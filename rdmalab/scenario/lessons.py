@@ -25,6 +25,7 @@ from rdmalab.version import VERSION
 PATHS = "paths.yaml"
 """The file of the paths, in the folder of the scenarios."""
 LEVELS = (1, 2, 3)
+_LABS = "labs"
 _MOST = 1 << 16  # bytes of a file that are looked at
 _WORDS_A_MINUTE = 60  # of a scenario file, commands and notes
 _KEY = re.compile(r"(?m)^(title|level|minutes|tags):[ \t]*(\[[^\]]*\]|.*(?:\n[ \t]*- .*)*)")
@@ -139,10 +140,11 @@ def chosen(
 ) -> list[ListedLesson]:
     """Those of a path or folder, with a tag, of a level; empty or None: of any.
 
-    path: if no path or folder has this name, words that are sought. Raises UnknownWord for a path,
-    word or tag that none of them has.
+    path: `labs`: those and all other labs; if no path or folder has this name, words that are
+    sought. Raises UnknownWord for a path, word or tag that none of them has.
     """
-    places = {place: 0 for each in lessons for place in (each.path, each.folder) if place}
+    of = {each.name: (each.path, each.folder, _LABS * each.is_lab) for each in lessons}
+    places = {place: 0 for each in of.values() for place in each if place}
     tags = {each: 0 for lesson in lessons for each in lesson.tags}
     if path and path not in places:
         if not (found := sought(lessons, path)):
@@ -153,7 +155,7 @@ def chosen(
     return [
         each
         for each in lessons
-        if (not path or path in (each.path, each.folder))
+        if (not path or path in of[each.name])
         and (not tag or tag in each.tags)
         and level in (None, each.level)
     ]

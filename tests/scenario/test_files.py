@@ -70,6 +70,7 @@ def test_the_lessons_go_with_the_package(tmp_path: Path, monkeypatch: pytest.Mon
     assert found("err/rnr-retry-exceeded") == str(own.relative_to(tmp_path))
     assert short_name("scenarios/err/rnr-retry-exceeded.rdmalab.yaml") == "err/rnr-retry-exceeded"
     assert short_name("elsewhere/x.rdmalab.yaml") == "elsewhere/x.rdmalab.yaml"
+    assert short_name(found("labs/by-hand")) == "labs/by-hand"
 
 
 def test_the_paths_of_the_manual_are_found_outside_of_a_checkout(

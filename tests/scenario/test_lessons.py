@@ -111,6 +111,7 @@ def test_they_are_found_by_path_folder_tag_and_level(shelf: Path) -> None:
     with pytest.raises(UnknownWord, match=r'no lesson has tag "y-x" \(did you mean y-z\?\)'):
         chosen(lessons, tag="y-x")
     assert [each.name for each in chosen(lessons, "tas")] == ["b/task"]
+    assert [each.name for each in chosen(lessons, "labs")] == ["b/task"]
     with pytest.raises(UnknownWord, match='no lesson has "qqq"'):
         chosen(lessons, "qqq")
     assert shelf.is_dir()
