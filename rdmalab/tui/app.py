@@ -379,7 +379,7 @@ class Rdmalab(App[int]):
             kept = f"kept in {settings.write('theme', name.removeprefix(themes.PREFIX))}"
         except settings.WrongSetting as wrong:
             kept = str(wrong)
-        self.notify(kept, title=f"Theme {name.removeprefix(themes.PREFIX)}", timeout=3)
+        self.notify(f"theme {name.removeprefix(themes.PREFIX)}, {kept}", timeout=3)
 
     # ---- answers --------------------------------------------------------------------------------
 
@@ -475,7 +475,7 @@ class Rdmalab(App[int]):
         self._tell_copied(self.deliver(text(self, name)))
 
     def _tell_copied(self, words: str) -> None:
-        self.notify(words, title="Copy", timeout=4)
+        self.notify(words, timeout=4)
 
 
 class Start(Screen[None]):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from rdmalab.tui.bars import Keys
 from rdmalab.tui.launch import launched
 from rdmalab.tui.screen_requests import copied, written
 from tests.tui.stand import Stand, stand
@@ -64,13 +65,12 @@ async def test_ctrl_c_copies_what_the_mouse_has_selected_and_says_so(pane: str) 
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-async def test_the_notice_of_a_copy_does_not_cover_the_prompt(size: tuple[int, int]) -> None:
+async def test_the_notice_of_a_copy_covers_the_keys_alone(size: tuple[int, int]) -> None:
     app = launched()
     async with app.run_test(size=size, notifications=True) as pilot:
         it = Stand(app, pilot)
         await it.until(lambda: app.is_ready)
-        app.notify("copied 5 lines; kept in a file", title="Copy", timeout=40)
+        app.notify(f"copied 5 lines; kept in {'a/file' * 40}", timeout=40)
         await it.sees("copied 5 lines")
         (toast,) = app.screen.query("Toast")
-        assert not toast.region.overlaps(app.prompt.region)
-        assert toast.region.y > app.screen.query_one("#caption").region.y
+        assert toast.region == app.screen.query_one(Keys).region

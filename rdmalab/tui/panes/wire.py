@@ -331,7 +331,7 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
         event.prevent_default()
         self.read_if_seen()
         if event.key == "enter" and self.search.mistake:  # the row may be too short for it
-            self.notify(self.search.mistake, title=self.search.text, severity="warning")
+            self.notify(self.search.mistake, severity="warning")
         if event.key == "enter" and self.search.use == "find" and (hits := self._hits):
             self._mark(hits[-1])
         self._redraw()
