@@ -350,12 +350,12 @@ class LabSession:
         """Text that the open task shows if no cause fits: `hello: The bytes have to arrive …`.
 
         Only after a line in which time ran to its end, and a grade that has this line; else empty,
-        or if the doctor is shut.
+        or if the doctor is shut. A guided lab says it with its progress.
         """
         ran = any(each.shows and not each.undoes and each.end.event > each.start.event
                   for each in self.work.newest)  # fmt: skip
         is_over = self.session.world.agenda.next_ns() is None and self._graded == self.lines
-        task = self.open_task
+        task = None if self.lab.document.guided else self.open_task
         if task is None or not (ran and is_over) or "why" in self._rulebook().shut:
             return ""
         result = next(each for each in self.latest.results if each.id == task.id)

@@ -60,7 +60,8 @@ def enter_lab(evaluation: "Evaluation", lab: "LabSession", files: list[tuple[str
     student = f"  ({lab.student})" if lab.student != ANYONE else ""
     evaluation.tell([plain(f"{document.title}{student}", lab_text.TITLE)])
     evaluation.tell(list(lab_text.nameless_lines(lab)))
-    evaluation.tell([] if _on_page(evaluation) else list(lab_text.prose(document.about or "")))
+    about = [] if _on_page(evaluation) else list(lab_text.prose(document.about or ""))
+    evaluation.tell([[], *about, []] if about else [])
     work = files[-1][0]
     evaluation.tell([plain(f"{work}, {foul}", WARN) for foul in lab.skipped])
     if document.guided or _on_page(evaluation):  # the page has the list of tasks

@@ -85,7 +85,8 @@ class Lesson:
         scenario = self.runner.scenario
         about = [plain(text, PROSE) for text in paragraphs(scenario.document.about or "")]
         is_beside = self.output.is_beside(about)
-        evaluation.tell([plain(scenario.title, TITLE), *([] if is_beside else about)])
+        gap: list[Line] = [[]] if about and not is_beside else []
+        evaluation.tell([plain(scenario.title, TITLE), *gap, *([] if is_beside else about)])
         while (step := self.runner.coming) is not None and not step.is_stop:
             if step.line:
                 evaluation.tell([plain(f"= {step.line}", DIM)])

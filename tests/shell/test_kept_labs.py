@@ -398,6 +398,13 @@ def test_a_receive_without_a_buffer_is_noticed_at_once_and_passes_nothing(state:
     assert "now   3." in typed(prompt, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]")
 
 
+def test_the_text_of_a_mistake_is_shown_once(state: Path) -> None:
+    lines = shown_lines()
+    prompt = Prompt("tour", *lines[: lines.index("step")], "run", "answer no-receive b", width=200)
+    prompt.ask("answer cause rnr-infinite", "post_recv B.qp0 wr_id=2 sg=B.mr0[0:64]")
+    assert typed(prompt, "run").count("A SEND without a receive got an RNR NAK") == 1
+
+
 def test_half_of_a_task_is_confirmed(state: Path) -> None:
     prompt = Prompt("tour", width=200)
     assert "1 of 2 done; left: B.qp0.state == INIT" in typed(prompt, INIT[0])

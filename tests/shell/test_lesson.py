@@ -170,7 +170,7 @@ def test_task_prints_the_notes_of_a_lesson_so_far() -> None:
 
 def test_prose_is_not_indented_in_its_later_rows() -> None:
     prompt = Prompt(width=60)
-    about = prompt.ask(LESSON)[1:4]
+    about = prompt.ask(LESSON)[2:5]
     assert about[0].startswith("B never posts a receive.")
     assert not [row for row in about if row.startswith(" ")]
     asked = prompt.ask("next")
