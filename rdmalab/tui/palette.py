@@ -39,7 +39,6 @@ def offers(app: Rdmalab) -> Iterator[Offer]:
         words = f"{shown(key.keys.partition(',')[0])}  {key.word}".strip()
         text = key.meaning[0].upper() + key.meaning[1:]
         yield Offer(text, words, partial(app.run_action, key.action), is_first=bool(key.label))
-    yield Offer("quit", "leave the program", partial(app.say, "quit"))
     for what in ("screen", "ladder", "answer", *PANES):
         yield Offer(f"copy {what}", "as text", partial(app.say, f"copy {what}"))
         yield Offer(f"snapshot {what}", "as SVG", partial(app.say, f"snapshot {what}"))
