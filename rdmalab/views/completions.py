@@ -8,7 +8,7 @@ from rdmalab.hca import channels
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
 from rdmalab.hca.objects import CompChannel
-from rdmalab.hca.wr import Cqe
+from rdmalab.hca.wr import Cqe, swap_octets
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.async_events import AsyncEvent
@@ -95,7 +95,9 @@ class WcRow:
     status: Annotated[WCStatus, "how it ended"]
     opcode: Annotated[WCOpcode | int, "what was done; undefined on an error"]
     byte_len: Annotated[int, "bytes moved; undefined on an error, and for a SEND or WRITE done"]
-    imm_data: Annotated[int, "as it lies in memory; defined only with WITH_IMM on a receive"]
+    imm_data: Annotated[
+        int, "as it lies in memory; defined only with WITH_IMM on a receive"
+    ]
     invalidated_rkey: Annotated[int, "the key invalidated here; defined only with WITH_INV"]
     wc_flags: Annotated[WCFlags, "undefined on an error"]
     qp_num: Annotated[int, "the QP of the work request"]
@@ -122,6 +124,11 @@ class WcRow:
         return words(self, USUAL if self.status else BRIEF)
 
 
+def _htonl(imm_data: int) -> str:
+    """The number that a program reads with ntohl, as it is written at post_send and in queries."""
+    return f"htonl({swap_octets(imm_data):#x})"
+
+
 def _ended(status: int) -> Meaning:
     if status == WCStatus.SUCCESS:
         return Meaning.OK
@@ -142,7 +149,7 @@ describe(
         absent="-",
     ),
     Col("qp", Meaning.DIM, rank=USUAL),
-    Col("imm_data", label="imm={}", of=lambda row: row.known("imm_data", f"{row.imm_data:#x}")),
+    Col("imm_data", label="imm={}", of=lambda row: row.known("imm_data", _htonl(row.imm_data))),
     Col(
         "inv",
         label="inv={}",

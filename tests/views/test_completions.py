@@ -75,7 +75,7 @@ def test_immediate_data_counts_with_its_flag_on_the_receiving_side() -> None:
     pair.run()
     (row,) = completions.wc_rows(pair.world, names_of(pair), PEER_RECV_CQ)
     assert row.undefined == ("invalidated_rkey", "src_qp", "slid", "sl", "dlid_path_bits")
-    assert row.text == "wr2 RECV SUCCESS 64 B imm=0x1234"
+    assert row.text == "wr2 RECV SUCCESS 64 B imm=htonl(0x34120000)"
     (row,) = completions.wc_rows(pair.world, names_of(pair), CQ)
     assert "imm_data" in row.undefined
 

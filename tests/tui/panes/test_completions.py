@@ -36,7 +36,7 @@ def test_the_newest_is_first_and_queues_with_completions_come_before_empty_ones(
 
 
 def test_immediate_data_is_in_the_row() -> None:
-    assert any("imm=0x" in text for _, text in rows(at("xrc")))
+    assert any("imm=htonl(0x" in text for _, text in rows(at("xrc")))
 
 
 async def test_columns_go_where_there_is_no_room_and_a_row_asks_why() -> None:
