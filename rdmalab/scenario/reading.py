@@ -102,6 +102,18 @@ def note_events(runner: "Runner") -> list[int]:
     return sorted({event for step, event, is_known in found if step.is_stop and is_known})
 
 
+def place_in_lesson(runner: "Runner") -> tuple[str, int]:
+    """The branch of the lesson, empty if the session is on it, and the last event of it up to here.
+
+    The session is on another one after commands of the user in the past.
+    """
+    history, event = runner.session.history, runner.session.world.event
+    name = runner.results[-1].branch if runner.results else ""
+    if name not in history.branches or name == history.branch.name:
+        return "", event
+    return name, _events_of(history, history.branch, event).get(name, event)
+
+
 def read_in(step: PlannedStep) -> Iterator[str]:
     """The texts of a step for a person: its note, question or answer, and the choices."""
     text = step.step.note or step.step.predict or step.step.reveal

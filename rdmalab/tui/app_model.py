@@ -151,21 +151,22 @@ class AppModel:
     def note_command(self, direction: int) -> str:
         """The command of a clicker: to the next note (1) or the one before (-1); empty: none.
 
-        Without a lesson: one step.
+        Without a lesson: one step. After commands of the user in the past: back on its branch.
         """
         walk = self.walk
         if walk is None or self.exercise is not None:
             return "step" if direction > 0 else "back"
-        if direction > 0 and not self.is_in_past:
-            return "next" if self.is_walking else self._load_following(walk)
-        from rdmalab.scenario.reading import note_events
+        from rdmalab.scenario.reading import note_events, place_in_lesson
 
-        here = self.session.world.event
+        branch, here = place_in_lesson(walk)
+        if direction > 0 and not branch and not self.is_in_past:
+            return "next" if self.is_walking else self._load_following(walk)
+        switch = f"switch {branch}; " if branch else ""
         events = [each for each in note_events(walk) if (each - here) * direction > 0]
         if not events:
-            return "goto end" if direction > 0 else ""
+            return f"{switch}goto end" if direction > 0 else ""
         event = events[0] if direction > 0 else events[-1]
-        return f"goto {event}" if event >= 0 else "goto start"
+        return f"{switch}goto {event if event >= 0 else 'start'}"
 
     def _load_following(self, walk: Runner) -> str:
         """The command that loads the next lesson; empty if none follows, or this one has failed."""

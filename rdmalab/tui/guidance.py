@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rdmalab.classroom.next_line import next_line
-from rdmalab.scenario.reading import last_sentence, open_letters, question, reading
+from rdmalab.scenario.reading import last_sentence, open_letters, place_in_lesson, question, reading
 from rdmalab.shell import lab_text
 from rdmalab.shell.lesson import answered, coming_text, following_lesson, judged, read_so_far
 from rdmalab.shell.output_format import NOTE_MARGIN
@@ -117,7 +117,7 @@ def page(view: WorldView, *, lecture: int = 0, brief: bool = False) -> tuple[lis
         _bar(found.reached, total, f"step {found.reached} of {total}"),
     ]
     notes, newest = read_so_far(walk, brief=brief)
-    is_here = not view.model.is_in_past
+    is_here = not (view.model.is_in_past or (lecture and place_in_lesson(walk)[0]))
     outlook = _lecture_outlook if lecture and walk.ok else _outlook
     end = outlook(walk, is_here=is_here)
     replied = _replied(view, found.reply, lecture) if lecture else ()

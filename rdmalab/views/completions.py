@@ -95,9 +95,7 @@ class WcRow:
     status: Annotated[WCStatus, "how it ended"]
     opcode: Annotated[WCOpcode | int, "what was done; undefined on an error"]
     byte_len: Annotated[int, "bytes moved; undefined on an error, and for a SEND or WRITE done"]
-    imm_data: Annotated[
-        int, "as it lies in memory; defined only with WITH_IMM on a receive"
-    ]
+    imm_data: Annotated[int, "as it lies in memory; defined only with WITH_IMM on a receive"]
     invalidated_rkey: Annotated[int, "the key invalidated here; defined only with WITH_INV"]
     wc_flags: Annotated[WCFlags, "undefined on an error"]
     qp_num: Annotated[int, "the QP of the work request"]

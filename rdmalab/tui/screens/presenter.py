@@ -28,11 +28,12 @@ _PLACES = {"stage": (WIRE, NOTES), "nodes": ("node-0", "node-1")}  # these where
 _KEYS = (
     ("pagedown,space,right,n,f8", "next_note", "PgDn", "next", "the answer or the next note"),
     ("pageup,left,b,f7", "previous_note", "PgUp", "back", "the note before"),
+    ("s,shift+f8,f20", "one_event", "s", "event", "one event, in a lesson too"),
     ("escape,q", "dismiss", "Esc", "leave", "the lecture; the prompt is there again"),
-    ("t", "scale", "t", "to scale", "the wire to the scale of time; again: waits compressed"),
+    ("t", "scale", "t", "scale", "the wire to the scale of time; again: waits compressed"),
     ("f1,question_mark,h", "lecture_help", "F1", "keys", "this page"),
-    ("1", "other('node-0')", "1", "left QP", "another queue pair at the left; both are held"),
-    ("2", "other('node-1')", "2", "right QP", "another queue pair at the right; both are held"),
+    ("1", "other('node-0')", "1", "left", "another queue pair at the left; both are held"),
+    ("2", "other('node-1')", "2", "right", "another queue pair at the right; both are held"),
 )
 _HELP: list[Line] = [
     [("bold", "PgDn runs a lesson from note to note; PgUp returns to the note before.")],
@@ -104,6 +105,10 @@ class Presenter(Screen[None]):
             return
         self._say(f"load {in_quotes(short_name(self._before.pop()))}")
         self.app.prompt.say(self._to_end)
+
+    def action_one_event(self) -> None:
+        """One event; PgDn then goes on with the lesson."""
+        self._say("step")
 
     def _to_end(self) -> str:
         """The next line on the way to the end of the lesson."""

@@ -20,13 +20,13 @@ async def present(it: Stand) -> None:
 async def test_wire_and_notes_are_large_and_the_prompt_is_gone(size: tuple[int, int]) -> None:
     async with stand(size, path=LESSON) as it:
         await present(it)
-        await it.sees("A SEND meets an empty", "step ", "PgDn next  PgUp back  Esc leave")
+        await it.sees("A SEND meets an empty", "step ", "PgDn next  PgUp back  s event  Esc leave")
         assert "A>" not in it.text
         wire = it.app.screen.query_one("#wire")
         assert wire.size.width * wire.size.height >= size[0] * size[1] * 0.3
 
 
-@pytest.mark.parametrize(("columns", "last"), [(90, "right QP"), (80, "right QP"), (64, "F1 keys")])
+@pytest.mark.parametrize(("columns", "last"), [(90, "2 right"), (80, "2 right"), (64, "F1 keys")])
 async def test_no_key_of_a_lecture_is_cut(columns: int, last: str) -> None:
     async with stand((columns, 24), path=LESSON) as it:
         await present(it)
@@ -46,6 +46,37 @@ async def test_a_clicker_goes_on_and_back() -> None:
         assert not it.app.main.model.session.history.live
         await it.press("escape")
         await it.sees("A>")
+
+
+async def test_a_key_takes_one_event_and_the_clicker_goes_on_with_the_lesson() -> None:
+    async with stand(path=LESSON) as it:
+        await present(it)
+        event = it.app.main.model.session.world.event
+        await it.press("pagedown", "pageup", "s")
+        await it.until(lambda: it.app.main.model.session.world.event == event + 1)
+        await it.press("pagedown")
+        await it.sees("How does wr7 end?", "RNR_NAK")
+
+
+async def test_after_own_lines_in_the_past_the_clicker_goes_to_the_next_note_of_the_lesson() -> (
+    None
+):
+    async with stand(path=LOST) as it:
+        await present(it)
+        await it.press("pagedown", "pagedown")
+        await it.sees("PgDn  the next lesson")
+        await it.press("pageup")
+        await it.sees("step 7 of 10")
+        session, walk = it.app.main.model.session, it.app.main.model.walk
+        await it.press("pageup", "escape")
+        await it.say("alloc_pd A.own")
+        assert session.history.branch.name != "main"
+        await present(it)
+        await it.sees("PgDn  the next note")
+        await it.press("pagedown")
+        await it.sees("c) All four", "step 7 of 10")
+        assert session.history.branch.name == "main"
+        assert it.app.main.model.walk is walk
 
 
 async def test_a_slide_has_the_answer_of_the_steps_that_have_run() -> None:
@@ -186,6 +217,6 @@ async def test_two_queue_pairs_are_chosen_and_held_in_a_lecture() -> None:
     async with stand((120, 40)) as it:
         await it.say("use rc_pair", "use rc_pair")
         await present(it)
-        await it.sees("1 left QP  2 right QP", "⇄ B.qp2")
+        await it.sees("1 left  2 right", "⇄ B.qp2")
         await it.press("1", "2", "2")
         await it.sees("● held", "qp0 0x11 RC ⇄ B.qp0", "qp1 0x12 RC ⇄ A.qp1")
