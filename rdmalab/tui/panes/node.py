@@ -28,8 +28,10 @@ from rdmalab.views.srq import SharedRecvRow
 from rdmalab.views.stalled import failure_row, stalled_rows
 from rdmalab.views.states import DiagramRow
 from rdmalab.views.wqes import RecvRow, WqeRow
+from rdmalab.world.relations import exists
 
 if TYPE_CHECKING:
+    from rdmalab.session.session import Session
     from rdmalab.tui.world_view import WorldView
 
 _TALL = 20  # lines; from here on there are blank lines between the parts
@@ -40,11 +42,12 @@ _OTHERS = {"program": card.IDLE, "channel": card.OBJECTS, "srq": card.OBJECTS,
 class NodePane(Card, can_focus=True):
     """The last digit of the id is the position of the node: 0 is the left one."""
 
-    SWITCHES = "pz"
+    SWITCHES = "opz"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "other(-1)", "QP before", tooltip="The queue pair before, and its peer"),
         Binding("down", "other(1)", "Next QP", tooltip="The next queue pair, and its peer"),
         Binding("p", "hold", "Hold", tooltip="Hold this queue pair and its peer; again: let go"),
+        Binding("o", "beside", "Other", tooltip="A QP of the other card's node; again: let go"),
         Binding("enter", "details", "Details", tooltip="All that show prints"),
     ]
 
@@ -52,18 +55,26 @@ class NodePane(Card, can_focus=True):
         super().__init__(view, id=id)
         self.position = int(id[-1])
         self._title = Content()
+        self._guest: tuple[Thing, Session] | None = None
 
     # ---- what is shown --------------------------------------------------------------------------
 
     @property
     def node(self) -> str:
-        """The name of the node; empty if there is none at this position."""
-        return self.view.node(self.position)
+        """The name of the node that is shown; empty if there is none at this position."""
+        return self.guest.node if self.guest else self.view.node(self.position)
+
+    @property
+    def guest(self) -> Thing | None:
+        """A queue pair of the node at the other position that is held here; None: there is none."""
+        thing, owner = self._guest or (None, None)
+        session = self.view.session
+        return thing if thing and owner is session and exists(session.world, thing) else None
 
     @property
     def qp(self) -> Thing | None:
         """The queue pair that is shown; None if the node has none."""
-        return self.view.meant(self.node, Noun.QP) if self.node else None
+        return self.guest or (self.view.meant(self.node, Noun.QP) if self.node else None)
 
     @property
     def twin(self) -> str:
@@ -78,14 +89,29 @@ class NodePane(Card, can_focus=True):
 
     def action_choose(self, name: str) -> None:
         """Choose a queue pair by its name; of held ones the other node's stays."""
-        if self.view.held and (thing := self.view.session.names.find(name)):
-            self.view.hold(thing, alone=True)
-        self.view.choose(name)
+        thing = self.view.session.names.find(name)
+        if self.guest and thing:
+            self._guest = thing, self.view.session
+        else:
+            if self.view.held and thing:
+                self.view.hold(thing, alone=True)
+            self.view.choose(name)
+        read_all(self.screen)
+
+    def action_beside(self) -> None:
+        """Hold a queue pair of the other card's node here, or let it go."""
+        other = self.view.node(1 - self.position)
+        shown = self.view.meant(other, Noun.QP) if other and not self.guest else None
+        free = (each for each in self.view.things(other, Noun.QP) if each != shown)
+        guest = next(free, None) if shown else None
+        self._guest = (guest, self.view.session) if guest else None
         read_all(self.screen)
 
     def action_hold(self) -> None:
         """Hold the queue pair that is shown, or let it go."""
-        if self.qp is not None:
+        if self.guest:
+            self.action_beside()
+        elif self.qp is not None:
             self.view.hold(self.qp)
             read_all(self.screen)
 
@@ -135,7 +161,7 @@ class NodePane(Card, can_focus=True):
     def title(self, width: int) -> Content:
         """`A  ● held  10.0.0.1  qp0 0x11 RC ⇄ B.qp0  3 of 40`."""
         parts, roomy = [Content.styled(self.node or "no node", "bold")], width >= card.ROOMY
-        if self.node in self.view.held:  # before all that may find no room
+        if self.guest or self.node in self.view.held:  # before all that may find no room
             parts.append(piece("held", Meaning.CURRENT))
         if (port := self._port) is not None and roomy:
             parts.append(Content(port.gid.rpartition(":")[2]))

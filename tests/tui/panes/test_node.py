@@ -288,6 +288,24 @@ async def test_any_two_queue_pairs_are_held_side_by_side() -> None:
         assert ("held" in seen.rows[0], "⇄ B.qp2" in seen.rows[0]) == (False, True)
 
 
+async def test_two_queue_pairs_of_one_node_are_side_by_side() -> None:
+    lab, view = first("use rc_pair", "use rc_pair")
+    async with alone(lambda: nodes(view), (120, 14)) as seen:
+        seen.app.query_one("#node-1", NodePane).focus()
+        lab.do("query_qp A.qp0")
+        await seen.pilot.press("o")
+        assert ("⇄ B.qp0" in seen.rows[0], "⇄ B.qp1" in seen.rows[0]) == (True, True)
+        assert seen.rows[0].count("● held") == 1
+        await seen.pilot.press("down")
+        assert ("⇄ B.qp0" in seen.rows[0], "⇄ B.qp2" in seen.rows[0]) == (True, True)
+        lab.do("query_qp A.qp1")
+        await seen.read_rows()
+        assert ("⇄ B.qp1" in seen.rows[0], "⇄ B.qp2" in seen.rows[0]) == (True, True)
+        await seen.pilot.press("o")
+        assert ("⇄ B.qp1" in seen.rows[0], "⇄ A.qp1" in seen.rows[0]) == (True, True)
+        assert "held" not in seen.rows[0]
+
+
 async def test_a_pane_of_twenty_pairs_says_that_it_is_held() -> None:
     _, view = first(*["use rc_pair"] * 19)
     async with alone(lambda: nodes(view), (108, 36)) as seen:
