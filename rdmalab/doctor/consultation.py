@@ -19,7 +19,7 @@ from rdmalab.doctor.diagnosis.examination import Examination, as_at_event, best_
 from rdmalab.doctor.diagnosis.plain import plain, well
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome
 from rdmalab.doctor.evidence.work_of_queues import subject_of_cqe
-from rdmalab.doctor.facts.undelivered import for_bytes
+from rdmalab.doctor.facts.undelivered import for_bytes, watcher
 from rdmalab.doctor.moments.moments import (
     Moment,
     Why,
@@ -151,15 +151,23 @@ def _is_drained(session: Session, log: Log, question: Path, best: Examination) -
     if thing is None or thing.noun not in (Noun.QP, Noun.CQ) or best.report.slug != "own-err":
         return False
     is_cq, end = thing.noun is Noun.CQ, log.destroyed(thing)
-    if is_cq and best.report.warnings:
+    if (is_cq and best.report.warnings) or _is_awaited(session, log, best.subject):
         return False
     added, polled = (
         [cqe_of(r) for r in log.of(kind, thing.node) if (end is None or event_of(r) < end)
          and thing.number == (object_of(r) if is_cq else cqe_of(r).qp_num)]
         for kind in (Kind.CQE_ADDED, Kind.CQE_POLLED)
     )  # fmt: skip
-    failed = (subject_of_cqe(thing.node, cqe) for cqe in added if is_cq and cqe.status)
+    failed = (subject_of_cqe(thing.node, cqe) for cqe in added if cqe.status)
     return len(added) == len(polled) and all(is_ordered(session, log, each) for each in failed)
+
+
+def _is_awaited(session: Session, log: Log, subject: Subject) -> bool:
+    """Whether a thread of the peer waits for the message of a send."""
+    case = Case(session, subject, log, asked=True)
+    work = case.wqe.work if case.wqe is not None else None
+    is_message = case.peer is not None and work is not None and work.consumes_receive
+    return is_message and case.peer is not None and bool(watcher(case, case.peer))
 
 
 def _written(examination: Examination) -> int:

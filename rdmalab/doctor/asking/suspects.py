@@ -5,6 +5,7 @@ Objects: refused calls that name it, requests that name its key.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from rdmalab.command import New, Noun, Ref, Thing
 from rdmalab.doctor.case import Case
@@ -13,11 +14,18 @@ from rdmalab.doctor.evidence.log import Call, Log
 from rdmalab.doctor.evidence.made_good import Repeats, is_made_good, is_past, is_repaired
 from rdmalab.doctor.evidence.outcome import Status, outcome_of
 from rdmalab.doctor.evidence.subject import Sort, Subject
-from rdmalab.doctor.evidence.work_of_queues import MOST, Wanted, failed_lives, qps_of, undone
+from rdmalab.doctor.evidence.work_of_queues import (
+    MOST,
+    Wanted,
+    failed_before_flush,
+    failed_lives,
+    qps_of,
+    undone,
+)
 from rdmalab.doctor.facts import receivers
 from rdmalab.doctor.facts.vain_requests import vain_request
 from rdmalab.doctor.fixes.refused_calls import OF_USE
-from rdmalab.doctor.moments.moments import moments, teardowns, visit
+from rdmalab.doctor.moments.moments import moments, posted_in_err, teardowns, visit
 from rdmalab.doctor.moments.unreported import LOOKS, abandoned_sends, taken_queue_pairs
 from rdmalab.hca.objects import region_number, window_number
 from rdmalab.session.session import Session
@@ -60,6 +68,19 @@ def _failed(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
             # of a shared receive it is the queue pair that took it which failed
             if not is_repaired(session, log, replace(subject, thing=thing), event):
                 yield subject
+
+
+def _posted_in_err(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """The first send that was posted on a queue pair after a call had moved it to ERR.
+
+    What failed first may be work that this call flushed. (A receive is due only to its poster.)
+    """
+    for place in sorted({rec.place_of(r) for r in log.of(Kind.STATE_CHANGED)}):
+        thing = Thing(Noun.QP, *place)
+        act, later = posted_in_err(log, thing, None) if wanted(thing) else (None, [])
+        if act is None or failed_before_flush(log, thing):
+            continue
+        yield from islice((each for each in later if each.sort is Sort.SEND), 1)
 
 
 def _abandoned(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
@@ -143,7 +164,7 @@ def _overrun(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
 
 
 _Look = Callable[[Session, Log, Wanted], Iterator[Subject]]
-_REPORTED: tuple[_Look, ...] = (_failed, _refusals)
+_REPORTED: tuple[_Look, ...] = (_failed, _posted_in_err, _refusals)
 _UNREPORTED: tuple[_Look, ...] = (_stuck, _hanging, _abandoned, _overrun, *LOOKS)
 
 

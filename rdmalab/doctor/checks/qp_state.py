@@ -264,14 +264,14 @@ def own_err(case: Case, work: Send | Receive, qp: QueuePair, ending: Ending) -> 
         return ok("it was not flushed")
     moves = [r for r in case.log.about(Kind.STATE_CHANGED, qp.thing) if event_of(r) <= ending.event]
     move = next((r for r in moves[-1:] if rec.new_state_of(r) is QPState.ERR), None)
-    if move is not None and (work.posted or 0) > event_of(move):
-        return ok("it was posted when its queue pair was in ERR already")
     if move is None or not _by_hand(case, qp.thing, event_of(move)):
         return ok("no call on its own node moved its queue pair to ERR")
     who, old = case.log.who(event_of(move)), rec.old_state_of(move).name
+    late = [fact(f"{fmt.wr(case.subject.wr_id)} was posted after that, in ERR", work.posted)]
     return fail(
         fact(f"{who} moved {case.qp_name(qp)} from {old} to ERR", event_of(move)),
         fact(f"no work of {case.qp_name(qp)} had failed before"),
+        *(late if (work.posted or 0) > event_of(move) else []),
         fact(f"{fmt.wr(case.subject.wr_id)} was given back, flushed: its buffer is yours again",
              ending.event),
         cure=ordered(case.log, event_of(move), work.posted, case.qp_name(qp))

@@ -114,11 +114,19 @@ def write_no_signal(case: Case) -> Finding:
         sent = [each for each in done if each.takes_receive]
         if sent or not writes or peer is None or not undelivered.is_quiet(case, qp):
             continue
-        if undelivered.found_no_receive(case, peer, writes[-1].event):
+        found_none = undelivered.found_no_receive(case, peer, writes[-1].event)
+        if found_none or _has_failed_message(case, peer, writes[-1].event):
             continue  # that message would have been the signal
         if not _is_followed(case, peer, writes[-1]):
             return _waits_for_completion(case, qp, peer, writes[-1])
     return ok("no program waits for a plain WRITE of the peer") if listening else NA
+
+
+def _has_failed_message(case: Case, peer: QueuePair, event: int) -> bool:
+    """Whether a message of the peer that takes a receive has failed since an event."""
+    works = (rec.send_wqe_of(r).work for r in case.log.failed_sends
+             if rec.place_of(r) == peer.thing[1:] and event_of(r) > event)  # fmt: skip
+    return any(work is not None and work.consumes_receive for work in works)
 
 
 def _is_followed(case: Case, peer: QueuePair, done: Done) -> bool:

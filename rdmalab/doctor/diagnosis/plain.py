@@ -274,11 +274,11 @@ def _is_vain(found: SubjectOutcome) -> bool:
 
 def plain_chain(session: Session, log: Log, subject: Subject) -> list[Moment]:
     """A flush that a call ordered is no failure; the wait of a send before it can be one."""
-    chain = moments(session, log, subject)
-    if not is_ordered(session, log, subject):
+    chain, act = moments(session, log, subject), flushing_act(session, log, subject)
+    if act is None:
         return chain
     sent = subject.sort is Sort.SEND  # a receive that waits is a failure only to who asks
-    return [m for m in chain if sent and m.why is Why.BEFORE_TEARDOWN]
+    return [m for m in chain if sent and m.why is Why.BEFORE_TEARDOWN and m.event < act.event]
 
 
 def at_the_act(session: Session, log: Log, examination: Examination) -> Examination:

@@ -3,6 +3,7 @@
 The earliest of them at which a check says FAIL has the root; the state of the thing is that of now.
 """
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -204,7 +205,7 @@ def _of_work(session: Session, log: Log, subject: Subject) -> list[Moment]:
         posted = ending.event - 1  # its post is no longer in the log
     waits = posted is None and work.wqe is not None  # it got its slot without a record
     taken = None if waits else _taken(log, subject.thing, posted)
-    ordered = taken is not None and _is_flush_of(ending, taken[1])
+    ordered = is_ordered(session, log, subject)
     if ending is not None and ending.status is not WCStatus.SUCCESS and not ordered:
         found.append(Moment(ending.event, Why.ENDED, _refused_before_teardown(log, work, ending)))
     elif work.overrun is not None:
@@ -278,12 +279,43 @@ def is_ordered(session: Session, log: Log, subject: Subject) -> bool:
 
 
 def flushing_act(session: Session, log: Log, subject: Subject) -> Act | None:
-    """The call that flushed work by a move to ERR, before anything had failed; None if none did."""
+    """The call that flushed work by a move to ERR, before anything had failed; None if none did.
+
+    Of the last request of a drain, which is posted in ERR, the call before it.
+    """
     if subject.sort not in (Sort.SEND, Sort.RECV):
         return None
     work = (Send if subject.sort is Sort.SEND else Receive)(session, subject, log)
     taken = _taken(log, subject.thing, work.posted)
-    return taken[1] if taken is not None and _is_flush_of(work.ending, taken[1]) else None
+    is_flushed = taken is not None and _is_flush_of(work.ending, taken[1])
+    return taken[1] if taken is not None and is_flushed else _drained_by(log, work)
+
+
+def _drained_by(log: Log, work: Send | Receive) -> Act | None:
+    """The move to ERR that a program made before it posted one request, whose flush was polled."""
+    act, later = posted_in_err(log, work.subject.thing, work.posted)
+    alone = [each for each in later if each.sort is work.subject.sort] == [work.subject]
+    if act is None or not alone or work.polled is None or not work.flushed:
+        return None
+    return act if log.asked(act.event)[1] == log.asked(work.posted)[1] else None
+
+
+def posted_in_err(log: Log, thing: Thing, until: int | None) -> tuple[Act | None, list[Subject]]:
+    """The last call before an event that moved a queue pair to ERR, and what was posted since then.
+
+    None and no work where the queue pair was in another state then, or in SQE before.
+    """
+    moves = log.about(Kind.STATE_CHANGED, thing) if thing.noun is Noun.QP else []
+    past = [r for r in moves if until is None or rec.event_of(r) < until]
+    event = rec.event_of(past[-1]) if past and rec.new_state_of(past[-1]) is QPState.ERR else -1
+    if event < 0 or rec.old_state_of(past[-1]) is QPState.SQE or not _called(log, event):
+        return None, []
+    end = min((rec.event_of(r) for r in moves[len(past) :]), default=math.inf)
+    sent, received = ([r for r in log.about(kind, thing) if event < rec.event_of(r) < end]
+                      for kind in (Kind.SEND_POSTED, Kind.RECV_POSTED))  # fmt: skip
+    works = [Subject.of_send(thing, rec.send_wqe_of(r)) for r in sent]
+    works += [Subject.of_receive(thing, rec.recv_wqe_of(r)) for r in received]
+    return Act(event, thing), works
 
 
 def _taken(log: Log, thing: Thing, posted: int | None) -> tuple[list[Act], Act] | None:
