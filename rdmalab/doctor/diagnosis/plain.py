@@ -1,9 +1,10 @@
 """`why` alone: everything that is wrong, each subject at its own moment; the first cause first."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 
-from rdmalab.command import Noun, Thing, is_query
+from rdmalab.command import NotUnderstood, Noun, Thing, is_query
 from rdmalab.doctor.asking.questions import examples
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.asking.suspects import suspects, unreported
@@ -25,7 +26,7 @@ from rdmalab.doctor.evidence.made_good import is_made_good
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.evidence.work_of_queues import Wanted, latest, qps_of, under_way
-from rdmalab.doctor.facts.thread_waits import event_waiter
+from rdmalab.doctor.facts.thread_waits import event_waiter, of_program
 from rdmalab.doctor.facts.vain_requests import vain_request
 from rdmalab.doctor.moments.moments import (
     MOST_OLDER,
@@ -50,11 +51,12 @@ from rdmalab.grammar.nodes import Path
 from rdmalab.grammar.trees import render
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import Session
+from rdmalab.spec import records as rec
 from rdmalab.spec.programs import BLOCKING
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import ERROR_STATES
 from rdmalab.views.caption import last_act
-from rdmalab.world.programs import Program
+from rdmalab.world.programs import Program, programs_of
 from rdmalab.world.relations import exists
 
 
@@ -68,8 +70,9 @@ def plain(session: Session, log: Log, question: Path | None) -> Report:
     if unlogged := _unlogged(session, log, question, known):
         chains |= unlogged
         looks = best_looks(log, chains)
-    explained = [at_the_act(session, log, each) for each in looks
-                 if each.report.causes and not _is_over(session, log, each)]  # fmt: skip
+    looks = [each for each in looks
+             if not (each.report.causes and _is_over(session, log, each))]  # fmt: skip
+    explained = [at_the_act(session, log, each) for each in looks if each.report.causes]
     gone_on = [each for each in explained if has_gone_on(session, log, each)]
     explained = [each for each in explained if each not in gone_on]
     if not explained:
@@ -156,15 +159,42 @@ def _without_a_cause(
 
 def _is_over(session: Session, log: Log, examination: Examination) -> bool:
     """Whether a thread that has gone on since, or that serves in a loop without end, had waited
-    for work that was repaired since.
+    for work that was repaired since; of a stopped one whether this came.
     """
     subject, root = examination.subject, examination.report.causes[0].subject
-    if subject.sort is not Sort.PROGRAM or not exists(session.world, subject.thing):
+    if subject.sort is not Sort.PROGRAM:
         return False
+    if not exists(session.world, subject.thing):
+        return _has_come(session, log, examination)
     goes_on = has_gone_on(session, log, examination)
     serves = 0 in session.world.find(subject.thing, Program).loops
     mended = is_made_good(session, log, root, examination.moment.event)
     return (goes_on and (mended or root == subject)) or (serves and mended)
+
+
+def _has_come(session: Session, log: Log, examination: Examination) -> bool:
+    """Whether what a stopped thread waited for came since: its condition is true, or a success is
+    on its queue, after which the root has ended well or all other threads are done.
+    """
+    event, root = examination.moment.event, examination.report.causes[0].subject
+    with visit(log, event) as then:
+        case = Case(session, examination.subject, then, asked=True)
+        waits = of_program(case, case.program) if case.program is not None else None
+        if waits is None:
+            return False
+        question, queues = waits.line.question, {cq[1:] for cq in waits.cqs}
+        others = [each.thing for each in programs_of(session.world)
+                  if each is not waits.program and not each.state.is_over]  # fmt: skip
+    if question is not None:
+        with suppress(NotUnderstood):  # it may name what was destroyed since
+            return session.holds(question)
+        return False
+    came = any(rec.place_of(r) in queues and not rec.cqe_of(r).status
+               for r in log.since(event, Kind.CQE_ADDED))  # fmt: skip
+    ending = Case(session, root, log, asked=True).ending
+    mended = ending is not None and ending.event > event and not ending.status
+    done = bool(others) and all(log.about(Kind.PROGRAM_DONE, each) for each in others)
+    return came and (mended or done)
 
 
 def _join(reports: list[Report], aside: list[Report]) -> None:

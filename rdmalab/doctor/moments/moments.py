@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from enum import Enum, auto
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
@@ -161,14 +161,18 @@ def before_stops(log: Log, event: int) -> int:
 
     A fix that is tried after it must help these threads, too.
     """
-    over = {rec.place_of(r) for kind in (Kind.PROGRAM_DONE, Kind.PROGRAM_FAILED)
-            for r in log.of(kind)}  # fmt: skip
-    stops = [at for r in log.of(Kind.DESTROYED) if rec.noun_of(r) == Noun.PROGRAM
-             and (at := rec.event_of(r)) <= event and rec.place_of(r) not in over
-             and _called(log, at)]  # fmt: skip
+    stops = [at for at in _stops(log) if at <= event]
     begun = _begun(log) if stops else []
     last = bisect_right(begun, event)
     return min([at - 1 for at in stops if bisect_right(begun, at) == last], default=event)
+
+
+def _stops(log: Log) -> list[int]:
+    """The events of calls that stopped threads which were not over."""
+    over = {rec.place_of(r) for kind in (Kind.PROGRAM_DONE, Kind.PROGRAM_FAILED)
+            for r in log.of(kind)}  # fmt: skip
+    return [event for r in log.of(Kind.DESTROYED) if rec.noun_of(r) == Noun.PROGRAM
+            and rec.place_of(r) not in over and _called(log, event := rec.event_of(r))]  # fmt: skip
 
 
 # --------------------------------------------------------------------------- of a subject
@@ -381,7 +385,9 @@ def object_moments(session: Session, log: Log, thing: Thing) -> list[Moment]:
 
 
 def _of_program(session: Session, log: Log, subject: Subject) -> list[Moment]:
-    """Before it was stopped, if it was; before the teardown of what it may wait for."""
+    """Before it was stopped, or another thread while it waited; before the teardown of what it may
+    wait for.
+    """
     begun, stopped = log.created(subject.thing), log.destroyed(subject.thing)
     if stopped is not None:
         return [Moment(_first_stop(log, stopped) - 1, Why.BEFORE_TEARDOWN)]
@@ -396,10 +402,27 @@ def _of_program(session: Session, log: Log, subject: Subject) -> list[Moment]:
             now = Moment(session.world.event, Why.NOW)
             before = [*(later or [now]), *(m for m in before if m not in later)]
         found += before
+    stops = (at for at in _stops(log) if _has_stood_since(session, log, subject.thing, at))
+    for moment in (Moment(at - 1, Why.BEFORE_TEARDOWN) for at in islice(stops, 1)):
+        is_first = all(moment.event < row[0].event for row in rows)
+        found = [moment, *found] if is_first else [*found, moment]
     if log.begins and found:  # it can wait longer than the log goes back
         with visit(log, found[0].event) as then:
             found = [*unlogged_moments(session, then, subject.thing), *found]
     return found
+
+
+def _has_stood_since(session: Session, log: Log, thing: Thing, event: int) -> bool:
+    """Whether a thread was in its present line at an event, and has polled nothing since."""
+    ran = [r for r in log.about(Kind.PROGRAM_RAN, thing) if rec.event_of(r) < event][-1:]
+    lines = {rec.line_number_of(r) for r in ran}
+    lines |= {rec.line_number_of(r) for r in log.since(event, Kind.PROGRAM_RAN)
+              if rec.place_of(r) == thing[1:]}  # fmt: skip
+    polls = log.since(event, Kind.CQE_POLLED)
+    name = session.names.of(thing)
+    return bool(ran) and len(lines) == 1 and not any(
+        log.asked(rec.event_of(r))[1] == name for r in polls if rec.node_of(r) == thing.node
+    )  # fmt: skip
 
 
 def _first_stop(log: Log, event: int) -> int:
