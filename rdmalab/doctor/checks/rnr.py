@@ -6,6 +6,7 @@ from rdmalab.doctor.evidence.work_requests import MOST_PACKETS, post_kind
 from rdmalab.doctor.facts.bring_up import not_given
 from rdmalab.doctor.facts.full_queues import Backlog, answer, backlog
 from rdmalab.doctor.kit import *
+from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.states import usual_word
 from rdmalab.spec.timers import INFINITE_RETRIES, RNR_NS, on_ticks_ns
 from rdmalab.world.faults import Duplicate
@@ -147,6 +148,21 @@ def no_rr(case: Case, send: Send, qp: QueuePair) -> Finding:
     ours = {"rnr_retry": str(wanted.value)} if wanted is not None else None
     cure = _no_rr_cure(case, send.wqe, qp, target, ours)
     return fail(*found, *_beside(case, target), cure=cure, since=since)
+
+
+@no_rr.instead
+def _of_shared(case: Case) -> Finding | None:
+    """The cause of a send that has met an empty SRQ whose limit was never armed."""
+    found = receivers.refused(case)
+    if found is None or waiting(case) is not None or found.srq.dead:
+        return None
+    raised = case.log.about(Kind.ASYNC_RAISED, found.thing)
+    limits = any(rec.async_event_of(r) is AsyncEvent.SRQ_LIMIT_REACHED for r in raised
+                 if event_of(r) <= found.events[-1])  # fmt: skip
+    if limits or receivers.misplaced_receive(case, found.target):
+        return None
+    cure = Fix(recovery.refilled(case, found, 0))
+    return fail(*receivers.found_empty(case, found), cure=cure)
 
 
 def _still_unready(case: Case, qp: QueuePair) -> Finding:

@@ -70,17 +70,16 @@ def srq_empty_limit(case: Case, found: Refused) -> Finding:
     if receivers.misplaced_receive(case, found.target):
         return ok("a receive for it was posted to another queue")
     limit, waits = _limit(case, found), waiting(case) is not None
-    if waits and not (limit is not None and limit.spent):
+    if limit is None:
+        return ok("no limit was armed")  # see no-rr
+    if waits and not limit.spent:
         return NA  # see rnr-infinite
     name = case.name(Noun.SRQ, found.srq.node, found.srq.number)
     return (partial(blocking, case) if waits else fail)(
-        *([fact(f"SRQ_LIMIT_REACHED was raised for {name}: {limit.heeded}", limit.event)]
-          if limit is not None else []),
-        *_last(case, found, name),
-        fact(f"a message came to {case.qp_name(found.target)}, and {name} was empty",
-             found.events[0]),
-        cure=_srq_empty_limit_cure(case, found, name, limit),
-    )  # fmt: skip
+        fact(f"SRQ_LIMIT_REACHED was raised for {name}: {limit.heeded}", limit.event),
+        *receivers.found_empty(case, found),
+        cure=Fix(recovery.refilled(case, found, limit.value)),
+    )
 
 
 def _limit(case: Case, found: Refused) -> Limit | None:
@@ -114,40 +113,6 @@ def _heeded(case: Case, found: Refused, raised: int, *, again: bool) -> tuple[st
     unarmed = "" if again else "; no modify_srq armed it again"
     who = case.log.who(event_of(posts[0]))
     return f"{who} posted {fmt.count(len(posts), 'receive')} since{unarmed}", not again
-
-
-def _last(case: Case, found: Refused, name: str) -> list[Evidence]:
-    """Evidence of the queue pair that took the last receive; empty if none is kept."""
-    taken = [r for r in case.log.of(Kind.RECV_TAKEN, found.srq.node)
-             if rec.recv_wqe_of(r).srq == found.srq.number
-             and event_of(r) < found.events[0]]  # fmt: skip
-    if not taken:
-        return []
-    taker = case.name(Noun.QP, *rec.place_of(taken[-1]))
-    return [fact(f"{taker} consumed the last receive of {name}", event_of(taken[-1]))]
-
-
-def _srq_empty_limit_cure(case: Case, found: Refused, name: str, limit: Limit | None) -> Fix | None:
-    """Receives, the limit armed again, and the message once more."""
-    send, qp = case.send, case.qp
-    if send is None or send.wqe is None or qp is None:
-        return None
-    value = limit.value if limit is not None else 0
-    lines = _refill(case, found, name, send.wqe.length, 2 * value or 2)
-    lines += [f"modify_srq {name} srq_limit={value}"] if value else []
-    if send.on_queue:  # it is retried until a receive is posted
-        return Fix(lines)
-    if qp.transport.acknowledged:
-        lines += reconnect(case, qp, found.target)
-    return Fix([*lines, commands.post_send(case, qp, send.wqe.wr)])
-
-
-def _refill(case: Case, found: Refused, name: str, length: int, many: int) -> list[str]:
-    """That many receives of the size of the message, no two in the same bytes."""
-    domain = Thing(Noun.PD, found.srq.node, found.srq.pd)
-    lines, lists = commands.room_for(case, domain, [length] * many)
-    text = [f"wr={{wr_id={n} sg={sg}}}" for n, sg in enumerate(lists, found.srq.posted + 1)]
-    return [*lines, " ".join(["post_srq_recv", name, *text])]
 
 
 @check("xrc-srqn")

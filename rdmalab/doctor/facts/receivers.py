@@ -9,7 +9,7 @@ from rdmalab.doctor.evidence.finding import Evidence, fact
 from rdmalab.doctor.evidence.messages import arrived_with
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import RecvQueue
-from rdmalab.spec.records import Kind, event_of, new_state_of, packet_of
+from rdmalab.spec.records import Kind, event_of, new_state_of, packet_of, place_of, recv_wqe_of
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import INFINITE_RETRIES
@@ -49,6 +49,18 @@ def refused(case: Case) -> Refused | None:
         return None
     naks = [row.event for row in send.rnr_naks]
     return Refused(peer, srq, naks) if naks else None
+
+
+def found_empty(case: Case, found: Refused) -> list[Evidence]:
+    """Evidence of the message that met an empty SRQ, after that of who took its last receive."""
+    name, event = case.names.of(found.thing), found.events[0]
+    taken = [r for r in case.log.of(Kind.RECV_TAKEN, found.srq.node)
+             if recv_wqe_of(r).srq == found.srq.number and event_of(r) < event][-1:]  # fmt: skip
+    takers = [(case.name(Noun.QP, *place_of(r)), event_of(r)) for r in taken]
+    return [
+        *(fact(f"{taker} consumed the last receive of {name}", at) for taker, at in takers),
+        fact(f"a message came to {case.qp_name(found.target)}, and {name} was empty", event),
+    ]
 
 
 def stays_without_receive(case: Case, srq: SharedReceiveQueue) -> bool:

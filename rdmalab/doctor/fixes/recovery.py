@@ -10,6 +10,7 @@ from rdmalab.doctor.evidence.finding import Fix
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.made_good import is_repaired
 from rdmalab.doctor.evidence.work_of_queues import flushed_receives
+from rdmalab.doctor.facts.receivers import Refused
 from rdmalab.doctor.fixes.reposting import repost_flushed
 from rdmalab.hca.wr import RecvWR, SendWqe, SendWR
 from rdmalab.repair import commands
@@ -70,6 +71,27 @@ def reconnected_to(
     """These two reset and connected with each other, then the message, with a receive for it."""
     lines = commands.reconnect(case, qp, peer, ours, theirs)
     return lines + commands.again(case, qp, wr, peer, after_reset=True)
+
+
+def refilled(case: Case, found: Refused, limit: int) -> list[str]:
+    """Receives on an SRQ that was empty, its limit armed again, and the message once more.
+
+    Of receives one for the message, and as many as stay for the limit, if there are slots.
+    """
+    send, qp, srq = case.send, case.qp, found.srq
+    if send is None or send.wqe is None or qp is None:
+        return []
+    many = max(1, min(limit + 1, srq.capacity - srq.used))
+    domain, name = Thing(Noun.PD, srq.node, srq.pd), case.names.of(srq.thing)
+    lines, lists = commands.room_for(case, domain, [send.wqe.length] * many)
+    wrs = [f"wr={{wr_id={n} sg={sg}}}" for n, sg in enumerate(lists, srq.posted + 1)]
+    lines.append(" ".join(["post_srq_recv", name, *wrs]))
+    lines += [f"modify_srq {name} srq_limit={limit}"] if limit else []
+    if send.on_queue:  # it is retried until a receive is posted
+        return lines
+    if qp.transport.acknowledged:
+        lines += commands.reconnect(case, qp, found.target)
+    return [*lines, commands.post_send(case, qp, send.wqe.wr)]
 
 
 def through_new_handle(

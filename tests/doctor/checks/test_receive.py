@@ -5,7 +5,7 @@ import pytest
 from rdmalab.doctor.check import Verdict
 from rdmalab.lab import Lab
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile
-from tests.doctor.asking import blamed, evidence, findings, verdict, why
+from tests.doctor.asking import blamed, cured, evidence, findings, verdict, why
 from tests.labs import RECV, SEND, lab_of, refusal, well
 
 _RECV = "B.qp0.recv_wr[2]"
@@ -281,6 +281,24 @@ def test_srq_empty_limit_of_a_read_event() -> None:
     assert helps(lab, _WR)
 
 
+def test_the_fix_of_a_limit_posts_one_receive_more_than_it_and_arms_it_again() -> None:
+    lab = lab_of(_SRQ_RECV, "post_srq_recv B.srq0 wr_id=3 sg=B.mr0[64:128]",
+                 "modify_srq B.srq0 srq_limit=2", *[SEND.replace("=1 ", "=7 ")] * 2, "run", SEND,
+                 "run", pair="use srq_pair rnr_retry=1")  # fmt: skip
+    fix = cured(lab, _WR)
+    assert [line.count("wr_id=") for line in fix if line.startswith("post_srq_recv")] == [3]
+    assert "modify_srq B.srq0 srq_limit=2" in fix
+
+
+def test_no_rr_of_an_empty_shared_queue_without_a_limit() -> None:
+    lab = lab_of(_SRQ_RECV, SEND.replace("=1 ", "=7 "), "run", SEND, "run",
+                 pair="use srq_pair rnr_retry=1")  # fmt: skip
+    assert blamed(lab, _WR) == ["no-rr"]
+    assert "B.srq0 was empty" in evidence(lab, _WR, "no-rr")
+    posts = [line for line in cured(lab, _WR) if line.startswith("post_srq_recv")]
+    assert [line.count("wr_id=") for line in posts] == [1]
+
+
 def test_a_datagram_that_found_a_shared_queue_empty_is_lost() -> None:
     made = (
         "create_srq B.srq0 pd=B.pd0 max_wr=4",
@@ -289,7 +307,7 @@ def test_a_datagram_that_found_a_shared_queue_empty_is_lost() -> None:
         "modify_qp B.qp1 state=RTR",
     )
     lab = lab_of(*made, _DATAGRAM.replace("B.qp0", "B.qp1"), "run", pair="use ud_pair")
-    assert blamed(lab, _WR) == ["srq-empty-limit"]
+    assert blamed(lab, _WR) == ["no-rr"]
     assert helps(lab, _WR)
 
 
