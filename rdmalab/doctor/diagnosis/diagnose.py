@@ -10,10 +10,9 @@ from pkgutil import iter_modules
 from rdmalab.doctor import answers, checks
 from rdmalab.doctor.case import Case, Log, Session, Sort, Subject
 from rdmalab.doctor.check import Check, ChecklistSection, Finding, Verdict
-from rdmalab.doctor.diagnosis.related_subjects import is_early, sources_of
+from rdmalab.doctor.diagnosis.related_subjects import is_early, sources_of, unmade
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.subject import name_of
-from rdmalab.doctor.facts.key_lookup import refused_registration
 from rdmalab.doctor.facts.thread_waits import thread_wait
 from rdmalab.doctor.fixes.refused_calls import OF_STATES, by_rule
 from rdmalab.doctor.moments.future import goes_on
@@ -277,11 +276,10 @@ def _chain(story: Sequence[Diagnosis], found: SubjectOutcome) -> tuple[list[Caus
     last = found.event if found.kind is Status.FAILED and found.event is not None else math.inf
     causes = [cause for diagnosis in story for cause in diagnosis.causes(Verdict.FAIL)
               if cause.finding.origin <= last]  # fmt: skip
-    keyless = {d.case.subject: call.subject for d in story
-               if (call := refused_registration(d.case)) is not None}  # fmt: skip
-    late = {*_followed_refusal(story), *keyless}
+    without = {d.case.subject: call for d in story for call in unmade(d.case)}
+    late = {*_followed_refusal(story), *without}
     roots = [c for c in causes if c.subject not in late
-             and (c.subject in keyless.values() or not c.check.row.station)]  # fmt: skip
+             and (c.subject in without.values() or not c.check.row.station)]  # fmt: skip
     stations = sorted((cause for cause in causes if cause not in roots),
                       key=lambda c: (c.subject in late, c.check.is_rule, origin(c)))  # fmt: skip
     stations = [cause for cause in stations if not (roots and cause.check.row.fallback)]

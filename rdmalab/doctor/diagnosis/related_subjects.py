@@ -24,9 +24,10 @@ from rdmalab.doctor.evidence.work_of_queues import (
 )
 from rdmalab.doctor.facts.bring_up import stopped
 from rdmalab.doctor.facts.key_lookup import refused_registration
+from rdmalab.doctor.facts.lines_to_run import is_to_post
 from rdmalab.doctor.facts.memory_waits import failed_writes
 from rdmalab.doctor.facts.qp_error_cause import ErrorCause, posted_in_error, qp_error_cause
-from rdmalab.doctor.facts.receivers import lacks_receive, target
+from rdmalab.doctor.facts.receivers import lacks_receive, refused_creation, target
 from rdmalab.doctor.facts.thread_waits import ThreadWait, looked_at, thread_wait, waiting_on
 from rdmalab.doctor.facts.undelivered import (
     for_bytes,
@@ -85,7 +86,7 @@ def _send(case: Case) -> list[Subject]:
         if error_cause is not None and in_sqe and posted_in_error(case, error_cause):
             return []  # out of SQE one call leads: that it was not made is the cause
         found += _of_error_cause(error_cause) + failed_before_flush(case.log, qp.thing)
-    found += _repeaters(case, send) + _unregistered(case)
+    found += _repeaters(case, send) + unmade(case)
     if send.on_queue and (ahead := undone(qp)) and ahead[0].serial < case.subject.serial:
         found += ahead  # it waits in line after another, even if it was sent already
     status = send.ending.status if send.ending is not None else None
@@ -105,19 +106,36 @@ def _send(case: Case) -> list[Subject]:
 
 def _receives_not_posted(case: Case, send: Send) -> list[Subject]:
     """Of a message that found no receive the refused call that was to post one before it came."""
-    to = target(case) if send.wqe is not None else None
-    dropped = case.unanswered.because("no-receive") if case.unanswered is not None else []
-    if to is None or not (dropped or lacks_receive(case, to)):
-        return []
-    refused = unposted(case, to, posting_calls.RECEIVING)
+    to = _without_receive(case)
+    refused = unposted(case, to, posting_calls.RECEIVING) if to is not None else []
     end = send.ending.event if send.ending is not None else case.world.event
     return [call.subject for call in refused if call.event < end]
 
 
-def _unregistered(case: Case) -> list[Subject]:
-    """The refused call that was to register the memory a request has failed at."""
-    call = refused_registration(case)
-    return [call.subject] if call is not None else []
+def _without_receive(case: Case) -> QueuePair | None:
+    """The queue pair that had no receive for the message of a send."""
+    to = target(case) if case.wqe is not None else None
+    dropped = case.unanswered.because("no-receive") if case.unanswered is not None else []
+    return to if to is not None and (dropped or lacks_receive(case, to)) else None
+
+
+def unmade(case: Case) -> list[Subject]:
+    """The refused call that was to make what a request has failed at: memory, the other end; or
+    that a thread failed of which was to post a receive.
+    """
+    call = refused_registration(case) or refused_creation(case)
+    return [call.subject] if call is not None else _of_failed_thread(case)
+
+
+def _of_failed_thread(case: Case) -> list[Subject]:
+    """The refused call, or the thread, that left the message of a send without a receive."""
+    to = _without_receive(case)
+    failed = [each.thing for each in programs_of(case.world) if to is not None
+              and each.state is ProgramState.FAILED
+              and is_to_post(case, each, [to.thing], posting_calls.RECEIVING)][:1]  # fmt: skip
+    names = [case.names.of(thing) for thing in failed]
+    calls = [call.subject for call in case.log.refused() if call.program in names]
+    return calls[-1:] or [Subject(Sort.PROGRAM, thing) for thing in failed]
 
 
 def _repeaters(case: Case, send: Send) -> list[Subject]:
@@ -163,7 +181,7 @@ def _receive(case: Case) -> list[Subject]:
         return []
     if receive.ending is None:
         return _missed(case)
-    if memory := _unregistered(case):
+    if memory := unmade(case):
         return memory
     if receive.flushed and qp is not None:
         own = _of_error_cause(qp_error_cause(case)) + failed_before_flush(case.log, qp.thing)

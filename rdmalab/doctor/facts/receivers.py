@@ -6,6 +6,8 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, QueuePair, Send, SharedReceiveQueue
 from rdmalab.doctor.evidence.finding import Evidence, fact
+from rdmalab.doctor.evidence.log import Call
+from rdmalab.doctor.evidence.made_good import left_refused
 from rdmalab.doctor.evidence.messages import arrived_with
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import RecvQueue
@@ -82,6 +84,33 @@ def lacks_receive(case: Case, peer: QueuePair) -> bool:
     if send.ending is not None:
         return send.ending.status is WCStatus.RNR_RETRY_EXC_ERR
     return send.on_queue and not source(case, peer).wqes
+
+
+_MADE_FIRST = ("create_qp", "create_srq", "create_cq", "alloc_pd")
+"""A queue pair, and what its call names."""
+
+
+def refused_creation(case: Case) -> Call | None:
+    """The refused call that was to make the queue pair or SRQ which a send names by number.
+
+    Nothing had this number, and no call has made good what was refused before the post.
+    """
+    send, qp, posted = case.send, case.qp, case.work.posted if case.work is not None else None
+    if send is None or send.wqe is None or qp is None or posted is None:
+        return None
+    misses = case.unanswered.because("wrong-qpn") if case.unanswered is not None else []
+    verbs: tuple[str, ...] = _MADE_FIRST
+    node = misses[-1].node if misses else peer_node(case.world, qp)
+    thing = Thing(Noun.QP, node, misses[-1].number) if misses else None
+    if qp.transport.names_srq and send.ending is not None and not misses:
+        is_named = send.ending.status is WCStatus.REM_INV_REQ_ERR
+        verbs, thing = ("create_srq",), Thing(Noun.SRQ, node, send.wqe.wr.remote_srqn)
+        thing = thing if is_named else None
+    if thing is None or case.exists(thing) or case.log.destroyed(thing) is not None:
+        return None
+    if misses and qp.transport.connected and meant(case.world, qp, node) is not None:
+        return None
+    return next((c for v in verbs for c in left_refused(case.log, v, node, posted)), None)
 
 
 def source(case: Case, peer: QueuePair) -> RecvQueue | SharedReceiveQueue:
