@@ -6,7 +6,6 @@ from rdmalab.command import CallArguments, Invocation, New, Noun, Ref, Thing
 from rdmalab.doctor.evidence.log import Call, Log
 from rdmalab.doctor.evidence.messages import meet, piece_of, pieces
 from rdmalab.doctor.evidence.posting_calls import (
-    OF_THE_QUEUE,
     Attempt,
     attempt,
     bound,
@@ -24,7 +23,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
 from rdmalab.world.relations import find_qp, peer_of
 
-_OF_THE_STATE = ("send-state", "recv-state")
+_OF_SLOTS = ("queue-full", "srq-error")
 _BRING_UP = (QPState.INIT, QPState.RTR, QPState.RTS)
 
 
@@ -73,8 +72,9 @@ def _lives(session: Session, thing: Thing) -> list[Thing]:
 def is_past(log: Log, call: Call) -> bool:
     """Whether a refused modify_qp asked for a state of the bring-up that is no obstacle any more.
 
-    The queue pair has entered this state, and work on it has succeeded since the call; or it has
-    left the state in which the call was refused, and another modify_qp was refused there.
+    The queue pair has entered this state, and another modify_qp was accepted or work on it has
+    succeeded since the call; or it has left the state in which the call was refused, and another
+    modify_qp was refused there.
     Of a refused ack_cq_events whether all events of the node were acknowledged since.
     """
     if call.refusal == "cq-events-ack":
@@ -87,7 +87,8 @@ def is_past(log: Log, call: Call) -> bool:
     if moved and call.event < moved[0] < newest[-1]:
         return True
     is_reached = any(each == state and log.entered(thing, each) for each in _BRING_UP)
-    return is_reached and any(event > call.event for event in _used(log, thing, Sort.SEND))
+    since = [*log.called(thing, "modify_qp", after=call.event), *_used(log, thing, Sort.SEND)]
+    return is_reached and any(event > call.event for event in since)
 
 
 def _acknowledged_since(log: Log, call: Call) -> bool:
@@ -173,8 +174,7 @@ def _is_renumbered(
 ) -> bool:
     """Whether a post is a request that was refused, with a new wr_id."""
     wr = rec.wqe_of(posted).wr
-    of_queue = call.refusal in OF_THE_QUEUE and call.refusal not in _OF_THE_STATE
-    if of_queue or _is_filled(log, call, posted, wr):
+    if call.refusal in _OF_SLOTS or _is_filled(log, call, posted, wr):
         return False
     return _without_id(given) in _typed(log, posted) if one is None else not differences(one, wr)
 

@@ -1,6 +1,6 @@
 """Calls that hand over work requests: the lists of posts, the batches of builders."""
 
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, NamedTuple
 
 from rdmalab.command import CallArguments, Invocation, NotUnderstood, Noun, Refused, Thing
@@ -9,7 +9,7 @@ from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.grammar.format import render
 from rdmalab.hca.extended import ABORTED, DROPPED, POSTED, UNOPENED
 from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
-from rdmalab.hca.wr import RecvWR, SendWR
+from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.session.names import Names
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
@@ -168,10 +168,20 @@ def differences(one: SendWR | RecvWR, other: SendWR | RecvWR) -> int:
 
 
 def _request(wr: SendWR | RecvWR) -> tuple[object, object, object]:
-    """Opcode, buffers and target of a work request; of a receive its buffers alone."""
+    """Opcode, buffers and target of a work request; of a receive its buffers alone.
+
+    Elements of a send that lie behind each other in one region are one buffer.
+    """
     if isinstance(wr, RecvWR):
         return None, wr.sg, None
-    return wr.opcode, wr.sg, (wr.remote_addr, wr.rkey, wr.ah, wr.remote_qpn, wr.remote_qkey)
+    sg = list[SGE]()
+    for sge in wr.sg:
+        last = sg[-1] if sg else None
+        if last is not None and (last.addr + last.length, last.lkey) == (sge.addr, sge.lkey):
+            sg[-1] = replace(last, length=last.length + sge.length)
+        else:
+            sg.append(sge)
+    return wr.opcode, sg, (wr.remote_addr, wr.rkey, wr.ah, wr.remote_qpn, wr.remote_qkey)
 
 
 _KINDS = (Kind.REGION_OPENED, Kind.WR_BUILT, Kind.WR_FILLED, Kind.BATCH_FAILED, Kind.REGION_CLOSED)
