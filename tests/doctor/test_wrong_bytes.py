@@ -59,7 +59,7 @@ def test_a_reply_sent_bytes_that_the_next_request_had_replaced(tidy: bool) -> No
         destroy_all(lab.session)
     report = why(lab, "A.mr0[256:260]")
     assert (report.slug, report.is_trouble) == ("overwritten-unread", True)
-    assert "A.qp0.wr[7] wrote other bytes there" in report.text
+    assert "A.qp0.wr[7] wrote over what " in report.text
     assert why(lab, "A.mr0[264:268]").slug != "overwritten-unread"
 
 

@@ -191,10 +191,11 @@ def _no_owner(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
     gid = misses[-1].packet.flow.dst
     node = case.world.network.target_of(misses[-1].packet.flow)
     moved = _moved(case, node, since) if node else None
-    evidence = [fact(f"{case.qp_name(qp)} sends to {_address_words(case, gid)}", since)]
+    to = f"{case.qp_name(qp)} sends to {_address_words(case, gid)}"
+    evidence = [fact(f"{to}, an address that no port has", since)]
     if moved is not None:
         evidence.append(fact(f"{node} got other addresses", moved))
-    evidence.append(fact("no port has that address: the packets are dropped", misses[-1].event))
+    evidence.append(fact("the packets to it are dropped", misses[-1].event))
     peer = _partner(case, unanswered, qp, node)
     return unanswered.finding(
         *evidence, *_addresses(case, peer),

@@ -146,7 +146,7 @@ def region_aborted(case: Case, batch: Batch) -> Finding:
     if refusal is not None and own and not _is_too_long(case, batch):
         return ok("wr_complete was refused for another reason", refusal.event)
     built = batch.find(case.subject.wr_id) or batch.built[0]
-    name = f"{fmt.wr(built.wr.wr_id)} was built on {case.names.of(batch.thing)}"
+    name = f"{fmt.wr(built.wr.wr_id)} was built on {case.names.of(batch.thing)}, and not posted"
     evidence = [fact(name, built.event), *_ending(batch, refusal)]
     return fail(*evidence, cure=_region_aborted_cure(case, batch, refusal),
                 since=batch.spoiled or batch.closed)  # fmt: skip

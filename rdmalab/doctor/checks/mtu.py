@@ -67,8 +67,10 @@ def link_mtu(case: Case, send: Send, qp: QueuePair, wqe: SendWqe) -> Finding:
     if send.on_queue and qp.path is not None and _is_stuck(case, qp, wqe):
         set_at, limit = receivers.peer_set_at(case, qp), case.profile.caps.active_mtu
         return blocking(
-            case, fact(f"path_mtu={qp.path.mtu} was given to {case.qp_name(qp)}", set_at),
-            fact(f"the active_mtu of the port is {limit} now: this device sends no longer packet"),
+            case,
+            fact(f"path_mtu={qp.path.mtu} of {case.qp_name(qp)} is above active_mtu={limit} of the "
+                 "port", set_at),
+            fact("this device sends no packet that is longer"),
             cure=_fitting(case, qp, wqe, limit), since=set_at,
         )  # fmt: skip
     found = delivery.narrow_link(case)

@@ -44,7 +44,8 @@ def sink_overwritten(case: Case) -> Finding:
             over = fact("that request completed, and may have overwritten these bytes",
                         each.sink.ended)  # fmt: skip
             return fail(
-                fact(f"the program wrote {where}", each.event), _posted(case, each.sink),
+                fact(f"the program wrote {where} before {name_of(case.names, each.sink.subject)} "
+                     "was complete", each.event), _posted(case, each.sink),
                 *([over] if each.sink.ended else []),
                 cure=Fix(program="write into a buffer before the post or after its completion"),
                 since=each.event,
@@ -104,8 +105,9 @@ def overwritten_unread(case: Case) -> Finding:
     node, each = found
     first, second = (name_of(case.names, subject) for subject in each.subjects)
     return fail(
-        fact(f"{first} wrote {words_for(case.session, node, each.piece)}", each.first.event),
-        fact(f"{second} wrote other bytes there", each.second.event),
+        fact(f"{second} wrote over what {first} had written to "
+             f"{words_for(case.session, node, each.piece)}", each.second.event),
+        fact(f"{first} wrote there", each.first.event),
         fact("no call, program line or request read them in between"),
         cure=Fix(program="give each message bytes of its own, or wait until the peer has read the "
                  "one before"),

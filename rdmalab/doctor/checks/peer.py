@@ -181,8 +181,8 @@ def one_sided_connect(case: Case, qp: QueuePair, unanswered: Unanswered) -> Find
     other = case.qp_name_at(node, peer.path.dest_qpn)
     set_at = receivers.peer_set_at(case, peer)
     return unanswered.finding(
+        fact(f"{case.qp_name(peer)} was connected to {other}, not to {case.qp_name(qp)}", set_at),
         fact(f"{case.qp_name(qp)} sends to {case.qp_name(peer)}", receivers.peer_set_at(case, qp)),
-        fact(f"{case.qp_name(peer)} was connected to {other}", set_at),
         *_answers(case, unanswered, peer, other),
         cure=_uncrossed(case, unanswered, qp, peer), since=set_at,
     )  # fmt: skip

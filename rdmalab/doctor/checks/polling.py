@@ -283,9 +283,9 @@ def wr_id_ambiguous(case: Case) -> Finding:
     polled = [each for each in (pair.first.polled, pair.second.polled) if each is not None]
     taken = [fact("the first of their completions was polled", min(polled))] if polled else []
     return warn(
-        fact(f"a request was posted with {fmt.wr(pair.subject.wr_id)}", pair.first.posted),
-        fact("another one with it before that was polled: a completion does not tell which",
-             pair.second.posted), *taken,
+        fact(f"two requests with {fmt.wr(pair.subject.wr_id)} were outstanding: a completion does "
+             "not tell which", pair.second.posted),
+        fact("the first of them was posted", pair.first.posted), *taken,
         cure=Fix(program="give each work request a wr_id of its own"),
     )  # fmt: skip
 
@@ -298,8 +298,8 @@ def cross_qp_order(case: Case) -> Finding:
         return NA if case.subject.sort not in _SORTS else ok("sends completed as they were posted")
     first, second = (name_of(case.names, each.subject) for each in pair)
     return warn(
+        fact(f"{second} completed before {first}, on the same queue", pair.second.ended),
         fact(f"{first} was posted before {second}", pair.first.posted),
-        fact(f"{second} completed first, on the same queue", pair.second.ended),
         fact(f"{first} completed after it", pair.first.ended),
         cure=Fix(program="find the request of a completion by its qp_num and wr_id"),
     )

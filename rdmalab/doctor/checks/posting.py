@@ -212,8 +212,8 @@ def inline_too_long(case: Case, call: Call, qp: QueuePair) -> Finding:
     made = case.log.created(qp.thing)
     room, used = qp.cap.max_inline_data, len(qp.sq.wqes)
     return fail(
-        fact(f"{case.qp_name(qp)} was made with max_inline_data={room}", made),
         fact(f"{call.verb} returned {errno_name(call.errno)} for {_asked(case)}", call.event),
+        fact(f"{case.qp_name(qp)} was made with max_inline_data={room}", made),
         fact(f"{used} of {fmt.count(qp.sq.capacity, 'slot')} of its send queue are in use: "
              "it was not full"),
         cure=_inline_too_long_cure(case, qp), since=call.event,

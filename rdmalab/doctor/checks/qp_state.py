@@ -92,7 +92,7 @@ def sqd(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     if qp.state is QPState.SQD and stopped(case, qp):
         return ok("the call that was to move it back to RTS was refused")
     name = case.qp_name(qp)
-    evidence = [fact(f"{name} entered SQD", drained),
+    evidence = [fact(f"{name} entered SQD: no request starts in it", drained),
                 fact("it was posted, and waits to start", send.posted)]  # fmt: skip
     lines = []
     if qp.state is QPState.SQD:

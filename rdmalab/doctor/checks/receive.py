@@ -146,8 +146,9 @@ def _waits_for_completion(case: Case, qp: QueuePair, peer: QueuePair, last: Done
     name = case.qp_name(peer)
     there = f": the bytes are in the memory of {qp.node}" if _is_write(last) else ""
     facts = [
-        fact(f"{name} did {fmt.send_wqe(last.wqe)}{there}", last.event),
-        fact(f"this consumes no receive of {case.qp_name(qp)}, and completes at {name} only"),
+        fact(f"{name} did {fmt.send_wqe(last.wqe)}, which consumes no receive of "
+             f"{case.qp_name(qp)}", last.event),
+        fact(f"this request completes at {name} only{there}"),
     ]  # fmt: skip
     cure, watching = _write_no_signal_cure(case, qp, peer, last), undelivered.watcher(case, qp)
     skipped, advice = skipped_send(case, peer.thing)

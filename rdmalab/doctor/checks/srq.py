@@ -129,8 +129,11 @@ def xrc_srqn(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     if not naks:
         return ok("it was refused for another reason")
     return fail(
-        fact(f"it names remote_srqn={wqe.wr.remote_srqn:#x}", send.posted),
-        fact(f"{case.qp_name(peer)} refused it: {_of_domain(case, peer, wqe)}", naks[-1]),
+        fact(
+            f"it names remote_srqn={wqe.wr.remote_srqn:#x}: {_of_domain(case, peer, wqe)}",
+            send.posted,
+        ),
+        fact(f"{case.qp_name(peer)} refused it", naks[-1]),
         *_known(case, peer),
         cure=_xrc_srqn_cure(case, qp, peer, wqe),
     )

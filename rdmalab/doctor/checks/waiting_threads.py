@@ -71,6 +71,10 @@ def mutual_wait(waits: ThreadWait) -> Finding:
     names, now = ", ".join(each.name for each in circle), waits.case.world.event
     kept = [event for each in circle if (event := each.since()) < now]
     return fail(
+        fact(
+            f"{', '.join(each.name for each in circle[:-1])} and {circle[-1].name} wait for each "
+            "other"
+        ),
         *[each.words() for each in circle],
         cure=Fix(program=f"let one of {names} go on first: post, or signal, before it waits"),
         since=min(kept, default=waits.case.log.begins or now),  # before all that is kept
