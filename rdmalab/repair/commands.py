@@ -353,16 +353,19 @@ def reconnect(
 ) -> list[str]:
     """Reset these two and connect them with each other, as the first was connected.
 
-    ours, theirs: attributes to change. The receives of both are discarded: post them again.
+    Each keeps its own rights, if it had any. ours, theirs: attributes to change. The receives of
+    both are discarded: post them again.
     """
     ends = [
         (one, {"pkey_index": str(one.attr.pkey_index or 0), "ah_attr": two.node, "dest_qp_num":
-               place.qp_name(two), **options(place, qp, peer), **(changed or {})})
+               place.qp_name(two), **options(place, qp, peer), **_rights(place, one),
+               **(changed or {})})
         for one, two, changed in ((qp, peer, ours), (peer, qp, theirs))
     ]  # fmt: skip
     lines = addresses(place.world, qp.node, peer.node)
     lines += [_down(place, one) for one, _ in ends if one.state is not QPState.RESET]
-    if all(given["pkey_index"] == "0" for _, given in ends):
+    alike = len({given.get("qp_access_flags") for _, given in ends}) == 1
+    if alike and all(given["pkey_index"] == "0" for _, given in ends):
         both = f"{place.qp_name(qp)} {place.qp_name(peer)}"
         given = options(place, qp, peer)
         given |= {key: value for key, value in (ours or {}).items() if key in given}
@@ -371,22 +374,23 @@ def reconnect(
     return lines + moves
 
 
+def _rights(place: CommandContext, qp: QueuePair) -> Attributes:
+    """The qp_access_flags of a queue pair that is or was connected; empty if it has none."""
+    own = qp.attr.qp_access_flags
+    return {"qp_access_flags": _value(place, "qp_access_flags", own)} if own else {}
+
+
 def _down(place: CommandContext, qp: QueuePair) -> str:
     return f"modify_qp {place.qp_name(qp)} state=RESET"
 
 
 def options(place: CommandContext, *ends: QueuePair) -> Attributes:
-    """Attributes for both ends, as the first connected one has them, with the rights of all."""
+    """Attributes for both ends, as the first connected one has them."""
     model = next((qp for qp in ends if qp.path is not None), None)
     if model is None:
         return {}
     needed = _needed(model.qp_type)
-    given = {name: attribute(place, model, name) for name in _OPTIONS if name in needed}
-    if "qp_access_flags" in given:
-        given["qp_access_flags"] = fmt.flags(
-            reduce(or_, (int(qp.attr.qp_access_flags or 0) for qp in ends)), Access
-        )
-    return given
+    return {name: attribute(place, model, name) for name in _OPTIONS if name in needed}
 
 
 def join(place: CommandContext, qp: QueuePair, peer: str) -> list[str]:

@@ -164,3 +164,21 @@ def test_the_fix_for_a_destroyed_pair_names_what_it_does_not_post_again() -> Non
     text = _fix(why(lab, "A.qp0.wr[1]"))
     assert "change the program" in text
     assert "this works (sends that it does not post again: wr2): " in text
+
+
+def test_the_call_to_change_is_not_one_whose_rights_were_right() -> None:
+    rest = "max_dest_rd_atomic=1 min_rnr_timer=12"
+    lab = played(
+        "use rc_pair", "reset A.qp0", "reset B.qp0",
+        "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=REMOTE_WRITE",
+        "modify_qp B.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=REMOTE_READ",
+        f"modify_qp A.qp0 state=RTR path_mtu=512 dest_qp_num=0x77 rq_psn=0 {rest} ah=B",
+        f"modify_qp B.qp0 state=RTR path_mtu=512 dest_qp_num=A.qp0 rq_psn=0 {rest} ah=A",
+        "modify_qp A.qp0 state=RTS timeout=8 retry_cnt=2 rnr_retry=7 sq_psn=0 max_rd_atomic=1",
+        "modify_qp B.qp0 state=RTS timeout=8 retry_cnt=2 rnr_retry=7 sq_psn=0 max_rd_atomic=1",
+        "post_send A.qp0 wr_id=1 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED",
+        "run", "poll_cq A.cq0", "destroy_qp A.qp0", "destroy_qp B.qp0",
+    )  # fmt: skip
+    remedy = why(lab).remedy
+    assert remedy is not None
+    assert remedy.cure.program == "give the modify_qp of event 18 dest_qp_num=B.qp0"

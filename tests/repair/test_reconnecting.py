@@ -4,6 +4,7 @@ from rdmalab.command import Noun
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lab import Lab
 from rdmalab.repair import commands
+from rdmalab.spec.access import Access
 from tests.doctor.asking import case_of
 from tests.labs import RECV, SEND, lab_of, well
 
@@ -33,8 +34,10 @@ def test_the_rights_of_both_ends_are_kept() -> None:
     for line in ("reset B.qp0", "modify_qp B.qp0 state=INIT pkey_index=0 port_num=1 "
                  "qp_access_flags=REMOTE_WRITE"):  # fmt: skip
         well(lab, line)
-    answer = commands.options(case_of(lab, _WR), ours, theirs)
-    assert answer["qp_access_flags"] == "REMOTE_WRITE|REMOTE_READ"
+    for line in commands.reconnect(case_of(lab, _WR), ours, theirs):
+        well(lab, line)
+    rights = [qp(lab, name).attr.qp_access_flags for name in ("A.qp0", "B.qp0")]
+    assert rights == [Access.REMOTE_READ, Access.REMOTE_WRITE]
 
 
 def test_reconnect_with_another_pkey_index() -> None:

@@ -325,7 +325,8 @@ def as_at_event(case: Case, remedy: TriedFix | None, event: int) -> TriedFix | N
     if change := _bring_up_to_change(case, lines):
         return TriedFix(Fix(program=change), of=remedy.of)
     same = _as_posted(case, lines)
-    first = min(lines, key=lambda line: (line in same, _rank(case, line)))
+    first = min(lines, key=lambda line: (line in same, line.endswith(" state=RESET"),
+                                         _rank(case, line)))  # fmt: skip
     lost = (note for note in remedy.cure.note.split("; ") if NOT_POSTED in note)
     notes = "; ".join(filter(None, (remedy.ends, *lost)))
     does = ("works" if remedy.works else "helps") + (f" ({notes})" if notes else "")
