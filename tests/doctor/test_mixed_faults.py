@@ -58,6 +58,55 @@ def test_both_are_found_in_their_order(first: str, second: str) -> None:
     assert [slug for slug in found if slug in wanted] == wanted
 
 
+_TWO = (
+    "create_cq A.cq9 cqe=4", "create_cq B.cq9 cqe=4",
+    "create_qp A.qp9 pd=A.pd0 qp_type=RC send_cq=A.cq9 recv_cq=A.cq9",
+    "create_qp B.qp9 pd=B.pd0 qp_type=RC send_cq=B.cq9 recv_cq=B.cq9", "connect A.qp9 B.qp9",
+)  # fmt: skip
+_SENDS = "post_send A.{} wr_id=4 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
+_BAD_KEY = "post_send A.qp9 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8] rkey=0x77 flags=SIGNALED"
+INDEPENDENT = {
+    ("rem-access", "no-rr"): (
+        f"program A.t1 lines={{{_BAD_KEY}; poll A.cq9}}",
+        f"program A.t2 lines={{sleep 20us; {_SENDS.format('qp0')}; poll A.cq0}}",
+    ),
+    ("write-no-signal", "in-use"): (
+        "program B.s lines={try EBUSY dealloc_pd B.pd0; poll B.cq0}",
+        "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0]",
+    ),
+    ("unsignaled", "loc-prot"): (
+        "program A.t lines={post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8] "
+        "remote=B.mr0[0]; poll A.cq0}", "run 50us",
+        "post_send A.qp9 wr_id=9 opcode=RDMA_READ sg={addr=0x5 length=8 lkey=0x99} "
+        "remote=B.mr0[0] flags=SIGNALED",
+    ),
+    ("loc-len", "peer-destroyed"): (
+        "post_recv A.qp9 wr_id=1 sg=A.mr0[512:576]", "program A.rx lines={poll A.cq9}",
+        "program B.own lines={sleep 5us; destroy_qp B.qp9}", "post_recv B.qp0 sg=B.mr0[0:8]",
+        f"program A.tx lines={{sleep 30us; {_SENDS.format('qp0')}; poll A.cq0}}",
+    ),
+    ("no-rr", "inline-too-long"): (
+        "program A.tx lines={try EINVAL post_send A.qp0 wr_id=1 opcode=RDMA_WRITE "
+        "sg=A.mr0[0:2000] remote=B.mr0[0] flags=SIGNALED|INLINE; "
+        f"{_SENDS.format('qp0')}; poll A.cq0}}",
+    ),
+    ("unsignaled", "already-polled"): (
+        "program A.u lines={post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8] "
+        "remote=B.mr0[0]; poll A.cq0}",
+        "program B.r lines={post_recv B.qp9 wr_id=2 sg=B.mr0[0:64]; poll B.cq9; poll B.cq9}",
+        f"program A.s lines={{sleep 10us; {_SENDS.format('qp9')}; poll A.cq9}}",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("slugs", INDEPENDENT)
+def test_both_of_two_independent_mistakes_are_named(slugs: tuple[str, str]) -> None:
+    lab = played("use rc_pair rnr_retry=1 min_rnr_timer=1", *_TWO, *INDEPENDENT[slugs], "run 200us")
+    report = why(lab)
+    named = [cause.check.slug for cause in (*report.causes, *report.warnings)]
+    assert (named[0], [slug for slug in named if slug in slugs]) == (slugs[0], list(slugs))
+
+
 def test_a_read_for_which_its_peer_lacks_the_right_and_the_depth() -> None:
     """`rdma_accept` with responder_resources=0 leaves both out."""
     lines = ("use rc_pair max_dest_rd_atomic=0 qp_access_flags=REMOTE_WRITE",
