@@ -80,7 +80,22 @@ def _posted_in_err(session: Session, log: Log, wanted: Wanted) -> Iterator[Subje
         act, later = posted_in_err(log, thing, None) if wanted(thing) else (None, [])
         if act is None or failed_before_flush(log, thing):
             continue
-        yield from islice((each for each in later if each.sort is Sort.SEND), 1)
+        sends = (each for each in later if each.sort is Sort.SEND)
+        yield from islice((s for s in sends if not _is_after_flush(log, s, act.event)), 1)
+
+
+def _is_after_flush(log: Log, send: Subject, since: int) -> bool:
+    """Whether a thread posted a send after it had polled a flush of its queue pair since an event:
+    its wait had ended with that, and not as it expected.
+    """
+    posted = log.event_of(Kind.SEND_POSTED, send.thing, send.serial)
+    name = log.asked(posted)[1]
+    polls = (r for r in log.since(since, Kind.CQE_POLLED) if rec.node_of(r) == send.thing.node)
+    return bool(name) and any(
+        rec.event_of(r) < (posted or 0) and rec.cqe_of(r).status
+        and rec.cqe_of(r).qp_num == send.thing.number and log.asked(rec.event_of(r))[1] == name
+        for r in polls
+    )  # fmt: skip
 
 
 def _abandoned(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:

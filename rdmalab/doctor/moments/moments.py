@@ -124,9 +124,22 @@ def _called(log: Log, event: int) -> bool:
 
 
 def _begun(log: Log) -> list[int]:
-    """The events in which something was made, brought up or posted."""
+    """The events in which something was made, brought up or posted, but not in ERR."""
     kinds = (Kind.STATE_CHANGED, Kind.CREATED, *_POSTS)
-    return sorted(rec.event_of(r) for kind in kinds for r in log.of(kind) if _begins(r))
+    moves: dict[tuple[str, int], list[tuple[int, QPState]]] = {}
+    for r in log.of(Kind.STATE_CHANGED):
+        moves.setdefault(rec.place_of(r), []).append((rec.event_of(r), rec.new_state_of(r)))
+    found = (r for kind in kinds for r in log.of(kind) if _begins(r))
+    return sorted(rec.event_of(r) for r in found if not _is_in_err(r, moves))
+
+
+def _is_in_err(post: Record, moves: dict[tuple[str, int], list[tuple[int, QPState]]]) -> bool:
+    """Whether a record says that work was posted on a queue pair in ERR."""
+    if rec.kind_of(post) not in (Kind.SEND_POSTED, Kind.RECV_POSTED):
+        return False
+    own = moves.get(rec.place_of(post), [])
+    past = own[: bisect_left(own, rec.event_of(post), key=lambda move: move[0])]
+    return bool(past) and past[-1][1] is QPState.ERR
 
 
 def _begins(record: Record) -> bool:
