@@ -126,7 +126,7 @@ def test_the_short_answer_keeps_the_range_in_a_name() -> None:
                  f"program B.rx lines={{sleep 2us; {write.format(1, 1)}; {write.format(3, 2)}}}",
                  "run 300us")  # fmt: skip
     rows = [row.line for row in brief(why(lab), Budget())]
-    assert any("overwritten-unread of A.mr0[0:1]: B.qp0.wr[1] wrote" in row for row in rows)
+    assert any("overwritten-unread of A.mr0[0:1]: B.qp0.wr[2] wrote" in row for row in rows)
 
 
 def test_a_lost_packet_without_retries_names_the_attribute() -> None:

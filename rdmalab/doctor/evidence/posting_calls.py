@@ -170,7 +170,7 @@ def differences(one: SendWR | RecvWR, other: SendWR | RecvWR) -> int:
 def _request(wr: SendWR | RecvWR) -> tuple[object, object, object]:
     """Opcode, buffers and target of a work request; of a receive its buffers alone.
 
-    Elements of a send that lie behind each other in one region are one buffer.
+    Elements of a send that adjoin in one region are one buffer.
     """
     if isinstance(wr, RecvWR):
         return None, wr.sg, None
