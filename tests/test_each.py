@@ -57,6 +57,7 @@ def test_what_a_run_draws_is_a_part_of_all(monkeypatch: pytest.MonkeyPatch) -> N
         thirds.add(tuple(a_third(names)))
         assert drawn_numbers("files", 4, 30) == drawn_numbers("files", 4, 30)
     assert len(drawn) == len(thirds) == 20
+    assert {len(some) for some in thirds} == {10}  # no run takes longer than another
     monkeypatch.setenv(ALL, "1")
     assert drawn_numbers("files", 4, 30) == list(range(30))
     assert {number for some in drawn for number in some} <= set(range(30))

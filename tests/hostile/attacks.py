@@ -30,7 +30,7 @@ class Series(NamedTuple):
 
 
 SERIES = {
-    "lines": Series(500, 8, 40),
+    "lines": Series(500, 5, 40),
     "words": Series(2_500, 2, 10),
     "frames": Series(200, 4, 20),
     "files": Series(200, 4, 20),
