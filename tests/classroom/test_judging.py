@@ -244,10 +244,10 @@ def test_marks_at_the_prompt_are_those_of_the_grader(name: str, tmp_path: Path) 
         open_lab = prompt.conversation.exercise
         assert open_lab is not None
         live = {each.id: each for each in open_lab.latest.results}
-        prompt.ask(f"submit {work}")
+        told = prompt.ask(f"submit {work}")
         graded = grade_submission(Item(text, name, work.read_text(), "w.yaml", given("s1")))
         marks = {each.id: (each.passed, each.score) for each in graded.results if not each.hidden}
-        assert marks, solution.name
+        assert marks, (solution.name, graded.verdict, graded.reason, told)
         assert {each: (live[each].passed, live[each].score) for each in marks} == marks, (
             solution.name
         )
