@@ -5,7 +5,8 @@ import pytest
 from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.lab import Lab
 from tests.doctor import tidying
-from tests.doctor.asking import chain, played, why
+from tests.doctor.asking import answer, chain, played, why
+from tests.each import each
 
 _TWO_POLLS = "program B.rx lines={poll B.cq0; poll B.cq0}"
 
@@ -350,3 +351,26 @@ def test_a_thread_that_waits_for_an_event_of_an_armed_limit_is_well() -> None:
     lab = limited("modify_srq B.srq0 srq_limit=2; ")
     assert lab.look("A.cq0.total") == 9
     assert [why(lab, asked).causes for asked in ("", "B.refill", "B.rx")] == [[], [], []]
+
+
+_TWO_QUEUES = (
+    "use rc_pair", "create_cq A.rcq cqe=16", "create_cq B.rcq cqe=16",
+    "create_qp A.q pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.rcq",
+    "create_qp B.q pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.rcq", "connect A.q B.q",
+)  # fmt: skip
+_ECHO = ("post_recv B.q wr_id=1 sg=B.mr0[0:64]; poll B.cq0; "
+         "post_send B.q wr_id=2 opcode=SEND sg=B.mr0[0:64] flags=SIGNALED")  # fmt: skip
+_CALLER = ("program A.client lines={sleep 1us; post_recv A.q wr_id=1 sg=A.mr0[64:128]; "
+           "post_send A.q wr_id=2 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED; "
+           "poll A.cq0; poll A.rcq}")  # fmt: skip
+
+
+@each(
+    "tried", ["", "try post_send B.q opcode=RDMA_READ sg=B.mr0[0:8] remote=A.mr0[0] flags=INLINE; "]
+)
+@each("question", ["why", "why A.client", "why B.echo"])
+def test_a_refusal_that_a_program_tolerates_is_no_message_and_no_completion(
+    tried: str, question: str
+) -> None:
+    lab = played(*_TWO_QUEUES, f"program B.echo lines={{{tried}{_ECHO}}}", _CALLER, "run 100us")
+    assert answer(lab, question).slug == "wrong-cq"

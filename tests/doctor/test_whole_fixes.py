@@ -252,3 +252,26 @@ def test_the_fix_of_a_refused_list_posts_it_after_its_reset(tidied: tuple[str, .
     for line in ("apply A.qp0", "run"):
         lab.do(line)
     assert lab.look("B.cq0.total(status=SUCCESS)") == 3
+
+
+_TO = "opcode=SEND ah={0}.ah0 remote_qpn={1}.qp0 remote_qkey=0x11111111 flags=SIGNALED"
+_SHORT_OF_A_DATAGRAM = (
+    "use ud_pair",
+    "program B.server lines={post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]; poll B.cq0; post_send B.qp0 "
+    f"wr_id=2 sg=B.mr0[0:64] {_TO.format('B', 'A')}}}",
+    "program A.client lines={sleep 2us; post_recv A.qp0 wr_id=3 sg=A.mr0[0:104]; post_send A.qp0 "
+    f"wr_id=1 sg=A.mr0[128:192] {_TO.format('A', 'B')}; poll A.cq0; poll A.cq0}}",
+    "run 100us",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", ["", "B.qp0.recv_wr[1]", "A.client"])
+def test_a_repeated_datagram_whose_completion_ends_the_poll_for_the_reply_is_no_cure(
+    asked: str,
+) -> None:
+    lab = played(*_SHORT_OF_A_DATAGRAM)
+    remedy = why(lab, asked).remedy
+    assert remedy is not None
+    assert not remedy.works
+    _applied(lab)  # the client has ended, and its reply has not come
+    assert lab.look("A.client.state == DONE and A.qp0.rq.used == 1")

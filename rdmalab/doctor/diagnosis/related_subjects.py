@@ -38,6 +38,7 @@ from rdmalab.doctor.facts.undelivered import (
     undelivered_sends,
     unposted,
     unsent,
+    unsent_for,
     users_of,
     waiting_qps,
 )
@@ -208,7 +209,8 @@ def _unsaid(case: Case, qp: QueuePair) -> list[Subject]:
     found: list[Subject] = []
     for one in talkers(case, qp):
         found += undone(one) + first_failed(case.log, one.thing)
-        found += newest(case, one) + [call.subject for call in unsent(case, one)]
+        refused = unsent_for(case, one, by_message=True)
+        found += newest(case, one) + [call.subject for call in refused]
     return found
 
 
@@ -322,10 +324,13 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
             found += elsewhere(case.log, qp, cq.number)
         peer = peer_of(case.world, qp)
         found += _built(case, qp) + (_built(case, peer) if peer is not None else [])
-        found += [call.subject for call in (*stopped(case, qp), *unsent(case, qp))]
-        if Thing(Noun.CQ, qp.node, qp.recv_cq) in waits.cqs:
+        is_reader = Thing(Noun.CQ, qp.node, qp.recv_cq) in waits.cqs  # a reply needs a request
+        refusals = unsent(case, qp) if is_reader else unsent_for(case, qp, by_message=False)
+        found += [call.subject for call in (*stopped(case, qp), *refusals)]
+        if is_reader:
             refused = unposted(case, qp, posting_calls.RECEIVING)
-            refused += [call for one in talkers(case, qp) for call in unsent(case, one)]
+            refused += [call for one in talkers(case, qp)
+                        for call in unsent_for(case, one, by_message=True)]  # fmt: skip
             found += [call.subject for call in refused] + lost_by(case, qp)
     for work in (each for cq in waits.cqs for each in _unpolled(case, cq)):
         its = Case(case.session, work, case.log, asked=True).work

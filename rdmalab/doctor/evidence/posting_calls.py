@@ -93,9 +93,14 @@ def unlinked(log: Log, event: int) -> list[int]:
     return list(map(id_of, wrs[next(ends, len(wrs)) :]))
 
 
+def requests(call: Call) -> list[CallArguments]:
+    """The fields of the work requests that a call names; empty for calls of a builder."""
+    return list(call.invocation.arguments.get("wr") or []) if call.invocation is not None else []
+
+
 def names_target(call: Call, names: Names, qp: QueuePair) -> bool:
     """Whether a call was to send datagrams to a queue pair of another node, or of a name there."""
-    wrs = call.invocation.arguments.get("wr") or [] if call.invocation is not None else []
+    wrs = requests(call)
     targets = [wr.get("remote_qpn") for wr in wrs] if call.verb == "post_send" else []
     return any(names.find(str(each)) == qp.thing
                or (each == qp.number and call.thing[0] != qp.node) for each in targets)  # fmt: skip

@@ -21,7 +21,7 @@ from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, Record, event_of, send_wqe_of, status_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import WORK, Local, WROpcode
+from rdmalab.spec.work import WORK, Local, SendFlags, WROpcode
 from rdmalab.wire.packet import Packet
 from rdmalab.world.programs import programs_of
 from rdmalab.world.relations import find_qp, node_at, peer_node, peer_of
@@ -280,6 +280,25 @@ def _is_for(case: Case, node: str, wqe: SendWqe, qp: QueuePair) -> bool:
 def unsent(case: Case, qp: QueuePair) -> list[Call]:
     """The last post of sends of a queue pair that was refused, as in `unposted`."""
     return unposted(case, qp, posting_calls.SENDING)
+
+
+def unsent_for(case: Case, qp: QueuePair, *, by_message: bool) -> list[Call]:
+    """Of `unsent` a post that a waiter needs: the peer its message, or the CQ its completion.
+
+    A program that tolerates the refusal of another one goes on without it.
+    """
+    wanted = _is_message if by_message else _is_signaled
+    return [call for call in unsent(case, qp) if not call.tolerated or wanted(qp, call)]
+
+
+def _is_message(_qp: QueuePair, call: Call) -> bool:
+    works = [WORK.get(wr.get("opcode", -1)) for wr in posting_calls.requests(call)]
+    return not works or any(work is not None and work.consumes_receive for work in works)
+
+
+def _is_signaled(qp: QueuePair, call: Call) -> bool:
+    flags = [int(wr.get("flags", 0)) for wr in posting_calls.requests(call)]
+    return qp.sq_sig_all or not flags or any(each & SendFlags.SIGNALED for each in flags)
 
 
 def unposted(case: Case, qp: QueuePair, verbs: Collection[str]) -> list[Call]:

@@ -334,7 +334,7 @@ _WAITS = (Sort.PROGRAM, Sort.CQ, Sort.CALL)
 def side_effect(session: Session, subject: Subject, event: int, log: Log) -> str:
     """Unwanted effects of the lines carried out since an event; empty if none."""
     of_subject = (look(session, subject, event, log) for look in (_sent, _threads, _failures))
-    of_all = (look(session, event, log) for look in (_refilled, shared_bytes))
+    of_all = (look(session, event, log) for look in (_refilled, _polled_again, shared_bytes))
     return next(chain(*of_subject, *of_all), "")
 
 
@@ -372,6 +372,19 @@ def _refilled(session: Session, event: int, log: Log) -> Iterator[str]:
         if writes and first is not None and first < rec.event_of(writes[-1]) <= event:
             where = words_for(session, thing.node, piece_of(writes[-1]))
             yield f"it sends what was written to {where} only in event {rec.event_of(writes[-1])}"
+
+
+def _polled_again(session: Session, event: int, log: Log) -> Iterator[str]:
+    """Programs that polled a success twice, once since an event: that poll was for another one."""
+    for record in log.since(event + 1, Kind.SEND_POSTED):
+        thing, wqe = Thing(Noun.QP, *rec.place_of(record)), rec.send_wqe_of(record)
+        same = _same_before(log, thing, wqe, event)
+        if same is None or log.asked(rec.event_of(record))[1]:
+            continue
+        before, again = (Send(session, s, log) for s in (same, Subject.of_send(thing, wqe)))
+        first = before.polled.program if before.succeeded and before.polled is not None else ""
+        if first and again.polled is not None and again.polled.program == first:
+            yield f"{first} polls the completion of {name_of(session.names, same)} twice"
 
 
 def _executed(session: Session, subject: Subject, event: int, log: Log) -> int | None:
