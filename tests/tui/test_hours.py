@@ -150,7 +150,7 @@ def tour_with_mistakes(person: Typing, lines: Sequence[str]) -> None:
     person.say("tour", "0 %  ●········  1. RESET to INIT")
     person.say(lines[0], "1 of 2 done; left: B.qp0.state == INIT")
     person.say(lines[1], "11 %  ✓●·······  2. A receive for B")
-    person.say("post_recv B.qp0", "B.qp0 has no receive with wr_id=1")
+    person.say("post_recv B.qp0", "back undoes a line")
     person.say("back", "11 %  ✓●·······  2. A receive for B")
     person.say_all(lines[2:sent], "7. A message without a receive")
     person.say_all(lines[sent:back], "RNR_NAK")
@@ -167,12 +167,12 @@ def tour_with_mistakes(person: Typing, lines: Sequence[str]) -> None:
 def lab_with_an_endless_run(person: Typing, params: Mapping[str, str]) -> None:
     """rnr_retry=7 and a SEND without a receive, run to the limit, gone back, and done right."""
     person.say("load labs/by-hand student=kim", "0 %  ● attributes  · up  · hello  ? back")
-    person.say("modify_qp A.qp0 state=RTS", "A move was refused. Read which attribute is")
+    person.say("modify_qp A.qp0 state=RTS", "RESET → RTS is not a legal transition")
     for line in UP:
         person.say(line.format_map(params))
     person.say("checkpoint ready", "@ready is")
     person.say(SEND.format_map(params))
-    person.say("run", "B has no receive for it. In which")
+    person.say("run", "A.qp0 retries without limit, and only a")
     person.say("run", "stopped: A.qp0 retries without limit")
     person.say("goto @ready", "events back.")
     person.say("post_recv B.qp0 sg=B.mr0[0:64]")
