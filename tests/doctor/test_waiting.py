@@ -451,7 +451,8 @@ def test_a_refused_receive_is_the_root_of_the_message_that_found_none() -> None:
     tx = program("A.tx", "sleep 2us", send("A", 1), "poll A.cq0", send("A", 1), "poll A.cq0")
     lab = played("use rc_pair rnr_retry=2", rx, tx, "run")
     for asked in ("A.qp0.wr[1]", ""):
-        slugs = [cause.check.slug for cause in why(lab, asked).causes]
+        report = why(lab, asked)
+        slugs = [cause.check.slug for cause in (*report.causes, *report.stations)]
         assert slugs[:2] == ["too-many-sges", "no-rr"]
     refused = f"post_recv B.qp0 wr_id=9 sg={pieces}"
     lost = played("use ud_pair", refused, _DATAGRAM, "run")
