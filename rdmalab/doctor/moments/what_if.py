@@ -359,13 +359,18 @@ def _sent(session: Session, subject: Subject, event: int, log: Log) -> Iterator[
             yield f"{name_of(session.names, same)} is carried out twice"
 
 
-def _refilled(session: Session, event: int, log: Log) -> Iterator[str]:
-    """Requests typed since an event whose bytes the program had written again since their post."""
+def _repetitions(event: int, log: Log) -> Iterator[tuple[Thing, SendWqe, Subject]]:
+    """Requests typed since an event, with their queue and the request that each repeats."""
     for record in log.since(event + 1, Kind.SEND_POSTED):
         thing, wqe = Thing(Noun.QP, *rec.place_of(record)), rec.send_wqe_of(record)
         same = _same_before(log, thing, wqe, event)
-        if same is None or log.asked(rec.event_of(record))[1]:
-            continue
+        if same is not None and not log.asked(rec.event_of(record))[1]:
+            yield thing, wqe, same
+
+
+def _refilled(session: Session, event: int, log: Log) -> Iterator[str]:
+    """Requests typed since an event whose bytes the program had written again since their post."""
+    for thing, wqe, same in _repetitions(event, log):
         first = log.event_of(Kind.SEND_POSTED, same.thing, same.serial)
         source = gathered(session.world.nodes[thing.node], wqe)
         writes = [r for r in log.of(Kind.HOST_WROTE, thing.node) if meet(source, [piece_of(r)])]
@@ -376,11 +381,7 @@ def _refilled(session: Session, event: int, log: Log) -> Iterator[str]:
 
 def _polled_again(session: Session, event: int, log: Log) -> Iterator[str]:
     """Programs that polled a success twice, once since an event: that poll was for another one."""
-    for record in log.since(event + 1, Kind.SEND_POSTED):
-        thing, wqe = Thing(Noun.QP, *rec.place_of(record)), rec.send_wqe_of(record)
-        same = _same_before(log, thing, wqe, event)
-        if same is None or log.asked(rec.event_of(record))[1]:
-            continue
+    for thing, wqe, same in _repetitions(event, log):
         before, again = (Send(session, s, log) for s in (same, Subject.of_send(thing, wqe)))
         first = before.polled.program if before.succeeded and before.polled is not None else ""
         if first and again.polled is not None and again.polled.program == first:
