@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from rdmalab.command import NotUnderstood
+from rdmalab.tui.layouts import Cover
 from rdmalab.views import fmt
 from rdmalab.views.ladder import PacketRow
 from rdmalab.views.packet_filter import Wanted, as_question, packet_filter
@@ -26,7 +26,7 @@ _CAPITALS = re.compile("[A-Z_]+")
 _KEYS = {"find": "n next  N previous  Esc ends", "filter": "f change  Esc all"}
 
 
-class Ask(ModalScreen[str | None]):
+class Ask(Cover[str | None]):
     """Its result is the text; None after Esc."""
 
     AUTO_FOCUS = "Input"

@@ -1,10 +1,12 @@
-"""Widgets that fit what they show to their size, whether or not Textual sends them a Resize."""
+"""Widgets that fit their size without a Resize, and screens that close only once."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from textual.await_complete import AwaitComplete
 from textual.geometry import Size
+from textual.screen import ModalScreen
 from textual.widget import Widget
 
 if TYPE_CHECKING:
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
 _NONE = (Size(0, 0), Size(0, 0))
+_Result = TypeVar("_Result")
 
 
 class Fitted(Widget):
@@ -60,3 +63,20 @@ def place(screen: Screen[None]) -> None:
     points = (app.HORIZONTAL_BREAKPOINTS or [], app.VERTICAL_BREAKPOINTS or [])
     for most, limits in zip(app.size, points, strict=True):
         screen.add_class(*[name for least, name in limits if most >= least][-1:])
+
+
+class Cover(ModalScreen[_Result]):
+    """A screen over the main one. It closes once, also where two keys that close it come at once.
+
+    Textual would pop the uppermost screen whichever is dismissed: the second key would close the
+    main screen, and a key that was typed before another page opened would close that one.
+    """
+
+    def dismiss(self, result: _Result | None = None) -> AwaitComplete:
+        """Close the screen, unless it is closed, and all that have opened over it."""
+        stack = self.app.screen_stack
+        if self not in stack:
+            return AwaitComplete()
+        for above in reversed(stack[stack.index(self) + 1 :]):
+            above.dismiss()
+        return super().dismiss(result)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -22,6 +21,7 @@ from rdmalab.shell.lab_requests import TOUR
 from rdmalab.shell.styled_text import paragraphs, shown
 from rdmalab.tui.bars import Keys
 from rdmalab.tui.content import piece, style
+from rdmalab.tui.layouts import Cover
 from rdmalab.views.columns import Meaning
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _FACTS = 9  # columns of the minutes
 _MOVES = {"up": "cursor_up", "down": "cursor_down", "pageup": "page_up", "pagedown": "page_down"}
 
 
-class Lessons(ModalScreen[None]):
+class Lessons(Cover[None]):
     """Enter loads the marked lesson; of a lab it types the line, which needs the student's id.
 
     What is typed is sought in titles, names and tags.

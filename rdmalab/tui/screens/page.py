@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from rdmalab.shell.styled_text import Line, relaid, text_of
@@ -15,6 +14,7 @@ from rdmalab.tui.bars import Keys
 from rdmalab.tui.content import content, linked
 from rdmalab.tui.finding import following, rows_with, with_marks
 from rdmalab.tui.keys import Letter
+from rdmalab.tui.layouts import Cover
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +56,7 @@ class Sheet(VerticalScroll, can_focus=False):
         self.call_after_refresh(self.screen.place)  # type: ignore[attr-defined]
 
 
-class TextScreen(ModalScreen[None]):
+class TextScreen(Cover[None]):
     """A screen on which a letter begins the next command at the prompt.
 
     So no line loses its beginning. Its own keys are digits: no command begins with one. `q` closes

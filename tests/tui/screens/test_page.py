@@ -2,15 +2,20 @@
 
 import asyncio
 import re
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual import events
 from textual.keys import _character_to_key
 
+from rdmalab.tui.finding import Ask
+from rdmalab.tui.layouts import Cover
 from rdmalab.tui.screens.answers import answer_page
 from rdmalab.tui.screens.checklist import Checklist
+from rdmalab.tui.screens.lessons import Lessons
 from rdmalab.tui.screens.page import Page
 from tests.shell.test_kept_labs import shown_lines
 from tests.tui.stand import Stand, stand
@@ -446,6 +451,50 @@ async def test_no_key_of_a_line_is_lost_that_comes_at_once_after_a_page_is_left(
         for letter in line:
             it.app.post_message(events.Key(_character_to_key(letter), letter))
         await it.until(lambda: it.app.prompt.text == line)
+
+
+@pytest.mark.parametrize("keys", [["escape", "s"], ["escape", "escape"], ["q", "q"], ["q", "s"]])
+async def test_a_page_that_is_left_twice_at_once_closes_once(keys: list[str]) -> None:
+    await left(Page("x", [[("", "a line")]] * 50), keys)
+
+
+@pytest.mark.parametrize("screen", [Lessons, partial(Ask, "Find")])
+async def test_a_list_or_a_search_that_is_left_twice_at_once_closes_once(
+    screen: Callable[[], Cover[Any]],
+) -> None:
+    await left(screen(), ["escape", "escape"])
+
+
+@pytest.mark.parametrize("key", ["escape", "q"])
+async def test_a_key_of_a_page_that_another_covers_by_now_closes_both(key: str) -> None:
+    async with stand((120, 40)) as it:
+        it.app.main.focus_next()
+        pages = [Page(name, [[("", "a line")]] * 50) for name in "xy"]
+        for each in pages:
+            await it.app.push_screen(each)
+        await (
+            pages[0].action_dismiss()
+            if key == "escape"
+            else pages[0].on_event(events.Key("q", "q"))
+        )
+        await it.until(lambda: it.app.screen is it.app.main)
+        await it.say("show pd")
+        await it.sees("A.pd0")
+
+
+async def left(screen: Cover[Any], keys: list[str]) -> None:
+    async with stand((120, 40)) as it:
+        await it.say("show pd")
+        it.app.main.focus_next()
+        await it.app.push_screen(screen)
+        for key in keys:
+            it.app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await it.until(lambda: it.app.screen is it.app.main and not screen.is_running)
+        await it.pilot.press("escape")
+        await it.until(lambda: it.focused == "prompt")
+        await it.press("ctrl+u")
+        await it.say("show cq")
+        await it.sees("A.cq0")
 
 
 async def test_no_page_opens_over_keys_that_the_prompt_has_not_read() -> None:
