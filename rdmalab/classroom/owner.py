@@ -169,7 +169,7 @@ def _by_word(people: Sequence[Person]) -> dict[str, Person | None]:
 
 
 _MOODLE = re.compile(
-    r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)_.*", re.DOTALL
+    r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)(?:_.*)?", re.DOTALL
 )
 _CANVAS = re.compile(
     r"(?P<name>[^\W_]+)_(?:LATE_)?(?P<number>\d+)_(?P<work>\d+)_.+", re.IGNORECASE | re.DOTALL
@@ -281,6 +281,8 @@ def _named(parts: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
             if match := form.fullmatch(part):
                 name = match["name"].replace("_", " ")
                 yield name, [name, match["number"], *_reversed(name)]
+                for at in re.finditer("-", name):  # Moodle puts `GROUP-` in front of the name
+                    yield name, [name[at.end() :], *_reversed(name[at.end() :])]
                 return
     for number, part in enumerate(parts):
         stem = PurePath(part).stem if number == len(parts) - 1 else part

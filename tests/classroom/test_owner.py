@@ -16,6 +16,9 @@ ROSTER = roster_of(
     [
         "Jane Doe_12345_assignsubmission_file_/s002.yaml",  # the name of the file is the student's
         "Jane Doe_9_assignsubmission_onlinetext_/onlinetext.html",
+        "Jane Doe_9_assignsubmission_file/s002.yaml",  # as newer versions of Moodle name it
+        "Jane Doe_9_assignsubmission_onlinetext/onlinetext.html",
+        "Group A-Jane Doe_9_assignsubmission_file/s002.yaml",  # of one group of the course
         "Participant_12345_assignsubmission_file_/work.yaml",
         "Jane Doe_9_assignsubmission_file_work.yaml",
         "doejane_4711_8888_work.yaml",
@@ -34,6 +37,12 @@ def test_owner_of_a_path_by_the_roster(path: str) -> None:
         assert not owner.refusal(named)
     assert "names s002, and was handed in by s001" in owner.refusal("s002")
     assert "loaded without student=ID" in owner.refusal("anonymous")
+
+
+def test_a_name_with_a_hyphen_is_no_group() -> None:
+    roster = roster_of("id,name\ns1,Anna-Lena Roe\ns2,Lena Roe\n")
+    for folder, student in (("Anna-Lena Roe", "s1"), ("Lena Roe", "s2"), ("B-Lena Roe", "s2")):
+        assert owner_of(f"{folder}_9_assignsubmission_file/w.yaml", roster).id == student
 
 
 def test_a_path_that_names_no_student_is_not_replaced_by_the_text() -> None:
