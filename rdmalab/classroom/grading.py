@@ -15,7 +15,7 @@ from rdmalab.classroom.lab_file import LabFile, loads
 from rdmalab.classroom.owner import Owner
 from rdmalab.classroom.playing import GradeVerdict
 from rdmalab.classroom.public import other_lab, other_version
-from rdmalab.classroom.work_log import differences
+from rdmalab.classroom.work_log import WHOLE, differences
 from rdmalab.jobs import result_file
 from rdmalab.jobs.limits import Ending, Limits, Outcome, Pool
 from rdmalab.jobs.result_file import NotResults
@@ -30,7 +30,8 @@ _LABS = 64  # worlds of labs that a worker keeps: one for each student and each 
 class Item:
     """One submission to be graded. name: of its file. at_s: when it was handed in.
 
-    any_version: a work for another version of the lab is judged by this one.
+    any_version: a work for another version of the lab is judged by this one. unread: why its file
+    was not read; empty: it was.
     """
 
     lab: str
@@ -42,13 +43,14 @@ class Item:
     public: bool = False
     at_s: float = 0.0
     any_version: bool = False
+    unread: str = ""
 
     @property
     def key(self) -> str:
         """SHA-256 of the lab, the engine and the submission: equal for equal work."""
         owner = self.owner
         whose = (owner.id, owner.label, owner.folder, owner.why, *sorted(owner.words))
-        parts = (VERSION, self.lab, self.salt, *whose, str(self.public), self.text)
+        parts = (VERSION, self.lab, self.salt, *whose, str(self.public), self.text + self.unread)
         return sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -59,6 +61,7 @@ def _lab(
     return loads(text, path, student=student, salt=salt, world=dict(world))
 
 
+_CUT_OFF = "the file ends in the middle of a line: it is cut off; hand in the whole file"
 _CURE = "--any-version judges it by the lab as it is now"
 
 
@@ -70,6 +73,8 @@ def grade_in_worker(item: Item, _limits: Limits) -> str:
 def grade_submission(item: Item) -> Grade:
     """The grade of one submission; what cannot be read is `unreadable`, and never passes."""
     try:
+        if item.unread:
+            raise FileError(item.name, item.unread)
         given = submission.loads(item.text, item.name)
     except FileError as wrong:
         return _ungraded(item, GradeVerdict.UNREADABLE, str(wrong))
@@ -87,8 +92,10 @@ def grade_submission(item: Item) -> Grade:
         values = tuple(sorted(world.items()))
         return _lab(item.lab, item.lab_path, student, item.salt, values)
 
-    edits = differences(given)
-    work_done = JudgedWork(given.lines, given.answers, given.hints, given.log, edits)
+    work_done = JudgedWork(given.lines, given.answers, given.hints, given.log, differences(given))
+    is_open = not (item.text.endswith("\n") or submission.is_word(item.text))
+    if is_open and work_done.record.state not in WHOLE:
+        return _ungraded(item, GradeVerdict.UNREADABLE, _CUT_OFF)
     found = grade(lab, work_done, reopen, public=item.public)
     found.student = item.owner.id or student
     found.record = work_done.record
@@ -174,8 +181,8 @@ def items_of(
 ) -> list[Item]:  # fmt: skip
     """The items of a pool for what was handed in. lab: its text."""
     return [
-        Item(lab, lab_path, work.text, work.name, work.owner, salt, public, work.at_s, any_version)
-        for work in works
+        Item(lab, lab_path, w.text, w.name, w.owner, salt, public, w.at_s, any_version, w.unread)
+        for w in works
     ]
 
 

@@ -1,7 +1,8 @@
 """Submissions found in files and folders, and the files that are no submission.
 
 A submission is a YAML file, or the word that `submit` prints, in any text or page: Moodle keeps
-what was pasted as `onlinetext.html`. A file that is not read is listed with the reason.
+what was pasted as `onlinetext.html`. A file that is not read is a work without a text, if a student
+of the roster has handed it in; any other is listed. Both have the reason.
 """
 
 import html
@@ -18,6 +19,7 @@ from rdmalab.spec.row import dataclass
 
 MOST_OCTETS = 4 << 20
 """Of a file that is read at all."""
+NOTHING = "no submission in it"
 _YAML, _PAGES, _TEXTS = (".yaml", ".yml"), (".html", ".htm"), (".txt", "")
 _OF_SYSTEMS = ("__MACOSX", "Thumbs.db", "desktop.ini")
 _OF_GRADESCOPE = ("submission_metadata.yml", "metadata.yml")
@@ -31,12 +33,16 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class HandedIn:
-    """A submission that was handed in. name: of its file. at_s: when, in seconds of the system."""
+    """A submission that was handed in. name: of its file. at_s: when, in seconds of the system.
+
+    unread: why its file was not read; empty: it was.
+    """
 
     name: str
     text: str
     owner: Owner
     at_s: float
+    unread: str = ""
 
 
 @dataclass(slots=True)
@@ -75,17 +81,18 @@ def _add(found: Inbox, file: Path, owner: Owner, *, is_named: bool) -> None:
         found.not_read.append((str(file), reason))
         return
     octets = disk.beginning(file, MOST_OCTETS + 1)
-    if len(octets) > MOST_OCTETS:
-        found.not_read.append((str(file), f"larger than {MOST_OCTETS >> 20} MiB"))
-        return
     reason = next((kind for head, kind in _KINDS if octets.startswith(head)), "")
+    if len(octets) > MOST_OCTETS:
+        reason = f"larger than {MOST_OCTETS >> 20} MiB"
     texts = [] if reason else list(_submissions(file, _decoded(octets), is_named=is_named))
     at_s = file.stat().st_mtime
     for number, text in enumerate(texts, 1):
         name = str(file) if len(texts) == 1 else f"{file} (word {number})"
         found.works.append(HandedIn(name, text, owner, at_s))
-    if not texts:
-        found.not_read.append((str(file), reason or "no submission in it"))
+    if not texts and owner.id:
+        found.works.append(HandedIn(str(file), "", owner, at_s, reason or NOTHING))
+    elif not texts:
+        found.not_read.append((str(file), reason or NOTHING))
 
 
 def _unread(file: Path, *, is_named: bool) -> str:

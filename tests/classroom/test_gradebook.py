@@ -119,6 +119,26 @@ def test_a_damaged_work_names_its_file_once(
     assert answer.count(path.name) == 1, answer
 
 
+def test_a_file_of_another_kind_is_an_unreadable_work_and_not_a_missing_one(
+    course: CourseFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    course.put("one", S4, "%PDF-1.4", name="work.pdf")
+    course.put("one", S1, "%PDF-1.4", name="more.pdf", day=9)  # newer than the work that counts
+    main(["course", "status"])
+    assert "nothing handed in" not in capsys.readouterr().out
+    main(["course", "grade"])
+    found = rows(course.folder)
+    assert (found[S4]["one (5)"], found[S4]["one note"]) == ("", "unreadable")
+    assert found[S1]["one (5)"] == "5"
+    err = capsys.readouterr().err
+    assert "work.pdf: a PDF; ask for the file that submit writes, or for its word" in err
+    for file in (f"one/reports/{S4}.html", "one/moodle.csv"):
+        assert "a PDF; ask for" in (course.folder / "marks" / file).read_text()
+    course.put("one", S4, right(course.texts["one"], S4))
+    main(["course", "grade"])
+    assert rows(course.folder)[S4]["one (5)"] == "5"
+
+
 def test_points_do_not_count_for_another_answer(course: CourseFolder) -> None:
     main(["course", "grade"])
     path = course.folder / "remarks.csv"

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.classroom import submission
+from rdmalab.classroom.exercise import Exercise
 from rdmalab.classroom.formats import report
 from rdmalab.classroom.grading import (
     Item,
@@ -62,6 +63,24 @@ def test_one_work_without_a_student_is_not_right_for_every_student() -> None:
         assert found.student == student
         assert (found.score == 5) is (sizes[student] == sizes["anonymous"])
     assert len(set(sizes.values())) > 1
+
+
+def test_a_file_that_is_cut_off_is_unreadable_and_no_work_of_0_points(tmp_path: Path) -> None:
+    """A file that lacks only the newline at its end is whole, as its log shows."""
+    path = tmp_path / "x.lab.yaml"
+    path.write_text(TEMPLATE)
+    lab = Exercise(str(path), student="s1")
+    lab.do(RECV)
+    lab.answer("answer-of-b", "2")
+    lab.submit(str(tmp_path / "s1.yaml"))
+    whole = item((tmp_path / "s1.yaml").read_text())
+    text = whole.text
+    assert grade_submission(replace(whole, text=text.rstrip())).log == "intact"
+    ends = range(text.index("lines:") + 10, len(text) - 1, 7)
+    for cut in (text[:end] for end in ends if text[end - 1] != "\n"):
+        assert grade_submission(replace(whole, text=cut)).verdict == "unreadable", cut
+    in_a_line = replace(whole, text=text[: text.index("answers:") - 3])
+    assert "it is cut off" in grade_submission(in_a_line).reason
 
 
 def test_what_is_known_is_not_graded_again(tmp_path: Path) -> None:
