@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from rdmalab.book.html import Markup, escaped, folded, joined, tag, trusted
 from rdmalab.book.lesson_page import table
 from rdmalab.book.page import head_of, sheet_of_style
-from rdmalab.classroom.attempts import lateness
-from rdmalab.classroom.formats import number, points, why
+from rdmalab.classroom.formats import number, points, terms, why
 from rdmalab.classroom.grade_document import Grade, Result
 from rdmalab.classroom.gradebook import Gradebook, LabColumn, StudentRow, note
 from rdmalab.classroom.picture import Drawing
@@ -64,15 +63,7 @@ def _lab(grade: Grade, drawing: Drawing | None) -> Markup:
 
 
 def _terms(grade: Grade) -> str:
-    parts = []
-    if grade.late_s:
-        lost = f", {grade.penalty:g} points less" if grade.penalty else ""
-        parts.append(f"late by {lateness(grade.late_s)}{lost}")
-    if grade.fixed is not None:
-        parts.append("given by hand")
-    parts += [grade.version_remark] if grade.version else []
-    edits = f": {grade.edits}" if grade.edits else ""
-    parts += [f"the log is {grade.log}{edits}"] if grade.log_remark else []
+    parts = [*terms(grade), *(["given by hand"] if grade.fixed is not None else [])]
     return f" ({'; '.join(parts)})" if parts else ""
 
 

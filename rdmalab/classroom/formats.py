@@ -142,9 +142,9 @@ def report(grade: Grade) -> str:
 
 
 def feedback(grade: Grade) -> list[str]:
-    """A sentence for each task that is not passed, and why a work was not judged or lost points."""
+    """A sentence for each task that lacks points, and why a work was not judged or lost points."""
     judged = [f"{grade.verdict}: {grade.reason}"] if grade.verdict != "graded" else []
-    tasks = [f"{r.id}: {why(r)}" for r in grade.results if r.passed is not True and why(r)]
+    tasks = [f"{r.id}: {why(r)}" for r in grade.results if why(r)]
     return [_sentence(text) for text in (*judged, *_terms(grade), *tasks)]
 
 
@@ -155,21 +155,28 @@ def _sentence(text: str) -> str:
 
 
 def _terms(grade: Grade) -> list[str]:
-    """Lateness, a log that is not whole, and the works that do not count, as sentences."""
+    """The `terms` of a grade, and the works that do not count, as sentences."""
+    return [*terms(grade), *(f"not counted: {other}" for other in grade.others)]
+
+
+def terms(grade: Grade) -> list[str]:
+    """Lateness, what `why` and `apply` have cost, another version, a log that is not whole."""
     late = f"late by {lateness(grade.late_s)}" if grade.late_s else ""
-    lost = f", {grade.penalty:g} points less" if late and grade.penalty else ""
+    lost = f", {_less(grade.penalty)}" if late and grade.penalty else ""
+    asked = f"{_less(grade.doctor)} for why, checklist and apply" if grade.doctor else ""
     edits = f": {grade.edits}" if grade.edits else ""
     log = f"the log of the work is {grade.log}{edits}" if grade.log_remark else ""
     version = f"the work is {grade.version_remark}" if grade.version else ""
-    return [
-        *filter(None, (f"{late}{lost}", version, log)),
-        *(f"not counted: {o}" for o in grade.others),
-    ]
+    return [*filter(None, (f"{late}{lost}", asked, version, log))]
+
+
+def _less(points: float) -> str:
+    return f"{fmt.count(number(points), 'point')} less"
 
 
 def why(result: Result) -> str:
     """The part of a result that a student may read: authored text only, no hidden goal."""
-    if result.passed is None:
+    if result.passed is not False:
         return result.reason
     if result.cause is not None and result.cause.help:
         return result.cause.help

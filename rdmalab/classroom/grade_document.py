@@ -45,7 +45,8 @@ class Result(BaseModel, use_attribute_docstrings=True):
     given: str = ""
     """The answer, if it asks for one; of a choice its letter and its text."""
     reason: str = ""
-    """The reason it was not judged: `blocked: needs fix`, `hidden, not judged here`, or a limit."""
+    """The reason it was not judged: `blocked: needs fix`, `hidden, not judged here`, or a limit. Of
+    a passed task: `1 point less for hints`."""
     cause: Cause | None = None
     wrong: list[str] = []
     """Goals that are not met, each with what is the case; of hidden tasks for the instructor."""

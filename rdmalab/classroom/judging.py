@@ -24,6 +24,7 @@ from rdmalab.classroom.work_log import WHOLE, WorkRecord, hints_of, record
 from rdmalab.doctor.moments.future import undone_trial
 from rdmalab.scenario.source import FileError
 from rdmalab.spec.row import dataclass
+from rdmalab.views import fmt
 
 Reopen = Callable[[Mapping[str, str]], LabFile]
 """Loads the lab for the same student in another world of `vary`."""
@@ -162,7 +163,9 @@ class _Judge:
             if result.passed or result.reason == NOTED:
                 passed.add(task.id)
             if result.passed:
-                result.score = max(0, task.points - self._charged(task))
+                lost = min(task.points, self._charged(task))
+                result.score = task.points - lost
+                result.reason = self._loss(lost) if lost else ""
         report.doctor = self._paid()
         report.score = max(0, sum(result.score for result in report.results) - report.doctor)
         if played.cut:
@@ -171,6 +174,11 @@ class _Judge:
     # ------------------------------------------------------------------ hints
     def _charged(self, task: Task) -> int:
         return sum(self._cost(name) for name in self.taken if name.startswith(f"{task.id}."))
+
+    def _loss(self, points: int) -> str:
+        state = "intact" if self.work.log is None else self.work.record.state
+        all_of_them = "" if state in WHOLE else f": all count as taken, because the log is {state}"
+        return f"{fmt.count(points, 'point')} less for hints{all_of_them}"
 
     def _paid(self) -> int:
         """Points for the uses of `why` and `apply`: by the log, and the lines show `apply`, too."""

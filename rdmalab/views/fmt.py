@@ -67,8 +67,8 @@ def ev(number: int, start: str = "the start") -> str:
     return f"ev {number}" if number >= 0 else start
 
 
-def count(number: int, noun: str) -> str:
-    """1 line, 2,000 lines, 3 tries."""
+def count(number: float, noun: str) -> str:
+    """1 line, 2,000 lines, 3 tries, 0.5 points."""
     several = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
     return f"{number:,} {noun if number == 1 else several}"
 

@@ -101,6 +101,21 @@ def test_a_late_work_shows_what_it_loses_and_which_does_not_count() -> None:
     assert json.loads(formats.as_gradescope(late))["score"] == 2.7
 
 
+def test_each_output_says_for_what_points_were_lost() -> None:
+    """Of a passed task the hints, of the work the questions to the doctor."""
+    hinted = Result(id="fix", points=2, score=1, passed=True, reason="1 point less for hints")
+    grade = Grade(lab="sq", student="s1", of=2, results=[hinted], doctor=1)
+    asked = "1 point less for why, checklist and apply"
+    column = LabColumn(id="sq", title="T", of=2, weight=1, due=None, counts=True)
+    row = StudentRow(id="s1", name="", email="", total=None, to_be_marked=[], grades={"sq": grade})
+    for text in (
+        formats.report(grade), formats.as_moodle([grade]), formats.as_gradescope(grade),
+        report_page(row, [column], {}).decode(),
+    ):  # fmt: skip
+        assert hinted.reason in text
+        assert asked in text
+
+
 def test_sentences_of_feedback_end_once() -> None:
     wrong = Result(id="t", points=1, passed=False, cause=Cause(help="Poll what is returned."))
     assert formats.feedback(Grade(results=[wrong])) == ["t: Poll what is returned."]

@@ -67,7 +67,7 @@ def test_a_removed_log_stands_in_the_gradebook_and_on_the_page_of_the_student(
     assert rows(course.folder)[S1]["one note"] == "log missing"
     assert "log missing" in (course.folder / "marks/gradebook.html").read_text()
     page = next((course.folder / "marks/reports").glob(f"*{S1}*.html")).read_text()
-    assert "the log is missing" in page
+    assert "the log of the work is missing" in page
 
 
 def test_what_a_person_gave_is_kept_and_counts(

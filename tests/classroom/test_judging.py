@@ -84,6 +84,7 @@ def test_a_hint_that_only_the_log_shows_is_paid() -> None:
     log = logged("hint fix.1", "hint fix.2", "line 1 event 3", "line 2 event 4")
     grade = judged(text_of(FIX), JudgedWork([RECV, SEND], log=log))
     assert (grade.score, grade.hints) == (1, ["fix.2"])
+    assert [each.reason for each in grade.results] == ["2 points less for hints"]
 
 
 def test_without_a_whole_log_all_hints_are_paid() -> None:
@@ -91,7 +92,9 @@ def test_without_a_whole_log_all_hints_are_paid() -> None:
     log = logged("hint fix.1", "line 1 event 3", "line 2 event 4")
     assert judged(text_of(FIX), JudgedWork([RECV, SEND], log=log)).score == 3
     for other in ([], log[1:], log[:2]):
-        assert judged(text_of(FIX), JudgedWork([RECV, SEND], log=other)).score == 1, other
+        grade = judged(text_of(FIX), JudgedWork([RECV, SEND], log=other))
+        assert grade.score == 1, other
+        assert "all count as taken, because the log is " in grade.results[0].reason
 
 
 def test_why_and_apply_have_the_price_that_the_lab_sets() -> None:
