@@ -368,14 +368,14 @@ def test_a_download_of_a_course(
     rows = list(csv.DictReader(StringIO(answer.out)))
     assert [(r["student"], r["score"], r["verdict"]) for r in rows] == [
         ("s1", "5", "graded"), ("s2", "5", "graded"), ("s3", "0", "foreign"),
-        ("s4", "5", "graded"), ("", "0", "foreign"),
+        ("s4", "5", "graded"), ("s5", "0", "unreadable"), ("", "0", "foreign"),
     ]  # fmt: skip
     assert "the work names s1, and was handed in by s3" in rows[2]["reason"]
-    assert "not read: works/Eve Coe_15_assignsubmission_file_/answer.pdf: a PDF" in answer.err
+    assert "unreadable: works/Eve Coe_15_assignsubmission_file_/answer.pdf: a PDF" in answer.err
     assert "s4: not counted: works/Dee Moe_14_assignsubmission_onlinetext_" in answer.err
-    assert "nothing handed in: s5" in answer.err
+    assert "nothing handed in" not in answer.err
     names = {file.name for file in (tmp_path / "m/reports").iterdir()}
-    assert names == {"s1.txt", "s2.txt", "s3.txt", "s4.txt", "Kim-Zoe.txt"}
+    assert names == {"s1.txt", "s2.txt", "s3.txt", "s4.txt", "s5.txt", "Kim-Zoe.txt"}
     assert "foreign: the work names s1" in (tmp_path / "m/reports/s3.txt").read_text()
 
 
