@@ -1,6 +1,5 @@
 """Command course: grade all labs of a course into one gradebook, with remarks by hand."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,10 +16,13 @@ from rdmalab.shell.streams import print_json, progress_stream
 from rdmalab.spec.row import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
     from rdmalab.classroom.course_file import CourseFile
     from rdmalab.classroom.grade_document import Grade
     from rdmalab.classroom.gradebook import Gradebook, LabColumn, StudentRow
     from rdmalab.classroom.grading import Item
+    from rdmalab.classroom.owner import Roster
     from rdmalab.classroom.picture import Drawing
     from rdmalab.classroom.remarks import RemarkTable
 
@@ -120,10 +122,7 @@ def report(*, path: str, ids: tuple[str, ...], jobs: int | None, cluster: str | 
     the reports. Exit code 5: nothing is graded.
     """
     opened = _opened(path, tell=False)
-    known = opened.course.roster.ids
-    for each in ids:
-        if each not in known:
-            raise click.UsageError(_no_student(each, known))
+    ids = tuple(_id_of(each, opened.course.roster) for each in ids)
     done = _known(opened)
     if not done:
         program.tell(f"nothing is graded yet: rdmalab course grade {path}")
@@ -147,7 +146,8 @@ def report(*, path: str, ids: tuple[str, ...], jobs: int | None, cluster: str | 
 def mark(*, student: str, lab: str, task: str, points: str | None, remark: str, path: str) -> int:
     """Give points or a remark by hand: adds a row to remarks.csv, which every grading keeps.
 
-    The row counts before those above it. The table can be edited in a spreadsheet as well.
+    STUDENT is an id, a name or an email address of the roster. The row counts before those above
+    it. The table can be edited in a spreadsheet as well.
     """
     from rdmalab.classroom import remarks
 
@@ -158,6 +158,7 @@ def mark(*, student: str, lab: str, task: str, points: str | None, remark: str, 
         raise click.UsageError(f'--points "{points}": write a number from 0 to '
                                f"{remarks.MOST_POINTS}")  # fmt: skip
     opened = _opened(path, tell=False)
+    student = _id_of(student, opened.course.roster)
     labs = {each.id: each.document for each in opened.course.assignments}
     wrong = remarks.mistakes(student, lab, task, opened.course.roster.ids, labs, value)
     if wrong:
@@ -165,7 +166,8 @@ def mark(*, student: str, lab: str, task: str, points: str | None, remark: str, 
     with program.writing(str(opened.table.path), "table of remarks"):
         opened.table.add([remarks.Remark(student, lab, task, value, remark)])
     program.tell(
-        f"{opened.table.path}: 1 row added; rdmalab course report writes the reports again"
+        f"{opened.table.path}: 1 row added for {student}; rdmalab course report writes the reports "
+        "again"
     )
     return program.Exit.WELL
 
@@ -209,9 +211,13 @@ def _known(opened: _Opened) -> "list[tuple[Item, Grade]]":
     ]
 
 
-def _no_student(student: str, ids: Sequence[str]) -> str:
-
-    return f'no student "{student}": {suggest(student, ids)}'
+def _id_of(student: str, roster: "Roster") -> str:
+    """The id of the student that an id, a name or an email address names."""
+    if student in roster.ids:
+        return student
+    if (person := roster.named([student])) is None:
+        raise click.UsageError(f'no student "{student}": {suggest(student, roster.ids)}')
+    return person.id
 
 
 # --------------------------------------------------------------------------- write
@@ -341,7 +347,8 @@ def _tell_of(opened: _Opened, book: "Gradebook") -> None:
     waiting = sum(len(each.to_be_marked) for each in book.students)
     if waiting:
         program.tell(f"{waiting} answers to be marked in {opened.table.path}")
-    program.tell(f"{opened.out}: gradebook.csv, gradebook.json, gradebook.html, reports")
+    program.tell(f"{opened.out}: gradebook.csv, gradebook.json, gradebook.html, reports; of each "
+                 "lab LAB/causes.txt, LAB/moodle.csv")  # fmt: skip
 
 
 def _status(opened: _Opened, book: "Gradebook", graded: set[str]) -> "Iterator[str]":

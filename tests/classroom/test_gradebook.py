@@ -158,7 +158,11 @@ def test_mark_adds_a_row(course: CourseFolder, capsys: pytest.CaptureFixture[str
     assert main(words) == Exit.WELL
     assert main(["course", "report"]) == Exit.WELL
     assert rows(course.folder)[S1]["total %"] == "100"
+    assert main(["course", "mark", "First1 Last1", "one", "--points", "3"]) == Exit.WELL
     capsys.readouterr()
+    assert main(["course", "report", "--student", "first1 last1"]) == Exit.WELL
+    assert capsys.readouterr().out == f"marks/reports/{S2}.html\n"
+    assert rows(course.folder)[S2]["one (5)"] == "3"
     for wrong, answer in (
         (["s0x", "two", "--points", "2"], 'no student "s0x": legal here: s001'),
         ([S1, "tow", "--points", "2"], 'no lab "tow": did you mean two?'),
