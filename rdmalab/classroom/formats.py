@@ -184,33 +184,42 @@ def why(result: Result) -> str:
 
 
 def causes(grades: Iterable[Grade]) -> str:
-    """Causes, and how many each of them stopped, by task: the table for the instructor."""
+    """Mean of the scores, and by task how many failed, by which cause: the instructor's table."""
     often: Counter[tuple[str, str]] = Counter()
-    failed: Counter[str] = Counter()
-    order: list[str] = []
-    for grade in grades:
+    counts: dict[str, Counter[bool | None]] = {}
+    works = [grade for grade in grades if grade.is_judged]
+    for grade in works:
         for result in grade.results:
-            if result.id not in order:
-                order.append(result.id)
+            if result.passed is not None or not result.fixed:
+                counts.setdefault(result.id, Counter())[result.passed] += 1
             if result.passed is False:
-                failed[result.id] += 1
-                often[result.id, _in_words(result)] += 1
-    lines = []
-    for task in order:
-        lines.append(f"{task}: {failed[task]} failed")
+                often[result.id, _in_words(result, grade.params)] += 1
+    mean = sum(grade.mark for grade in works) / max(1, len(works))
+    total = f", on average {mean:.3g} of {fmt.count(works[0].of, 'point')}" if works else ""
+    lines = [f"{fmt.count(len(works), 'work')}{total}"]
+    for task, found in counts.items():
+        rest = f", {found[None]} not judged" if found[None] else ""
+        lines.append(f"{task}: {found[False]} of {found.total()} failed{rest}")
         rows = sorted((row for row in often.items() if row[0][0] == task), key=lambda row: -row[1])
         lines += [f"  {count:>4}  {cause}" for (_, cause), count in rows]
     return "\n".join(lines)
 
 
-def _in_words(result: Result) -> str:
-    """The reason of a failure: the cause in words, or the first goal that is not met."""
+def _in_words(result: Result, params: Mapping[str, str]) -> str:
+    """The reason of a failure: the cause in words, or the first goal that is not met.
+
+    params: of the student, whose values have their names in a goal, so that equal goals are one.
+    """
     slug = result.cause.id if result.cause is not None else ""
     if (row := cause_rows().get(slug)) is not None:
         return f"{slug}: {row.says or row.rule}"
-    if slug:  # a standing of `why`, such as `well`
-        return "no error is found, and a goal is not met"
-    return next(iter(result.wrong), "no cause is named")
+    wrong = next(iter(result.wrong), "no cause is named")
+    if not slug:
+        return wrong
+    goal = wrong.partition(": ")[0]  # a standing of `why` such as `well` is no cause
+    for name, value in params.items():
+        goal = re.sub(rf"\b{re.escape(value)}\b", f"${{{name}}}", goal)
+    return f"no error is found, and this is not met: {goal}"
 
 
 _NO_NAME = re.compile(r"[^\w.-]+")

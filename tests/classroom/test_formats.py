@@ -73,8 +73,9 @@ def test_a_report_is_for_the_student() -> None:
 
 def test_the_table_of_causes_counts_by_task() -> None:
     assert formats.causes(GRADES).splitlines() == [
-        "see: 1 failed", "     1  answered 7", "fix: 0 failed", "h: 1 failed",
-        "     1  loss: the cable loses or reorders packets",
+        "2 works, on average 1.5 of 6 points",
+        "see: 1 of 2 failed", "     1  answered 7", "fix: 0 of 2 failed, 1 not judged",
+        "h: 1 of 1 failed", "     1  loss: the cable loses or reorders packets",
     ]  # fmt: skip
 
 
@@ -122,14 +123,19 @@ def test_sentences_of_feedback_end_once() -> None:
 
 
 def test_the_table_has_no_word_of_the_doctor_that_is_no_cause() -> None:
-    """`well` and `completed` are standings; the goal that is not met says more."""
-    wrong = [
-        Result(id="t", points=1, passed=False, wrong=["B.x == 1: B.x = 0"], cause=Cause(id=slug))
-        for slug in ("well", "completed", "")
-    ]
-    table = formats.causes([Grade(results=[each]) for each in wrong])
-    assert table.splitlines() == [
-        "t: 3 failed", "     2  no error is found, and a goal is not met",
+    """`well` and `completed` are standings; the goal that is not met says more.
+
+    Goals that differ by a drawn value are one.
+    """
+    grades = [
+        Grade(of=1, params={"x": value}, results=[
+            Result(id="t", points=1, passed=False, wrong=[f"B.x == {value}: B.x = 0"],
+                   cause=Cause(id=slug))
+        ]) for slug, value in (("well", "17"), ("completed", "21"), ("", "1"))
+    ]  # fmt: skip
+    assert formats.causes(grades).splitlines() == [
+        "3 works, on average 0 of 1 point",
+        "t: 3 of 3 failed", "     2  no error is found, and this is not met: B.x == ${x}",
         "     1  B.x == 1: B.x = 0",
     ]  # fmt: skip
 
