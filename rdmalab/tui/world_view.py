@@ -106,6 +106,10 @@ class WorldView:
         """The view of a `show` command now; an error as its text."""
         return self._once(sentence, lambda: self._evaluate(sentence))
 
+    def rows(self, sentence: str, kind: type[T]) -> list[T]:
+        """The rows of one kind that a `show` command has now."""
+        return [row for row in self.view_of(sentence).rows if isinstance(row, kind)]
+
     def ask(self, question: Callable[..., T], *arguments: object) -> T:
         """Answer of a function of `views/` now. question: takes a world, names, and more."""
         world, names = self.session.world, self.session.names

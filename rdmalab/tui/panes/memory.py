@@ -132,9 +132,9 @@ class MemoryPane(ScrollView, Pane, can_focus=True):
     def read_rows(self) -> None:
         """Find the regions; scroll to the bytes that were used if others are used now."""
         before, self._uses = self._uses, self._shown_uses()
-        (width, count), rows = self._share, [self._row(use) for use in self._uses]
-        self._heads = [self._head(row, width) for row in rows]
-        longest = max((-(-row.length // count) for row in rows), default=0)
+        width, count = self._share
+        self._heads = [self._head(use, width) for use in self._uses]
+        longest = max((-(-self._row(use).length // count) for use in self._uses), default=0)
         self.virtual_size = Size(self._width, longest + _HEAD)
         if self._uses and self._uses != before:
             newest = max(self._uses, key=lambda use: use.event).start // count
@@ -142,20 +142,18 @@ class MemoryPane(ScrollView, Pane, can_focus=True):
         self.refresh()
 
     def _row(self, use: Use) -> MrRow:
-        row: MrRow = self.view.view_of(f"show {self.view.name(use.region)}[0:0]").rows[0]
-        return row
+        return self.view.rows(f"show {self.view.name(use.region)}[0:0]", MrRow)[0]
 
-    def _head(self, row: MrRow, width: int) -> list[Content]:
+    def _head(self, use: Use, width: int) -> list[Content]:
         """Name and size, keys and what the last event touched, and the owner of the bytes."""
-        session, about = self.view.session, click("type_in", f"show {row.name}")
-        region = session.names.find(row.name)
-        marks = [Content.styled(f"{word} [{start}:{stop}] ev {session.world.event}", "$busy")
-                 for word, kinds in (("read", READS), ("written", WRITES)) if region is not None
-                 for start, stop in touched(session.world, region, kinds)]  # fmt: skip
+        row, world = self._row(use), self.view.session.world
+        about = click("type_in", f"show {row.name}")
+        marks = [Content.styled(f"{word} [{start}:{stop}] ev {world.event}", "$busy")
+                 for word, kinds in (("read", READS), ("written", WRITES))
+                 for start, stop in touched(world, use.region, kinds)]  # fmt: skip
         name, keys = Content.styled(row.name, f"bold {about}"), (row.rkey, row.lkey)
         named = (dim(f"{word} {key:#x}") for word, key in zip(("rkey", "lkey"), keys, strict=True))
-        rows = self.view.view_of(f"show {row.name}[0:0]").rows
-        owners = [each for each in rows if isinstance(each, OwnedRow)]
+        owners = self.view.rows(f"show {row.name}[0:0]", OwnedRow)
         return [filled(width, [name, Content(f"{row.length} B"), dim(f"at {row.addr:#x}")]),
                 linked(filled(width, [*named, *marks])), _owner(owners, width)]  # fmt: skip
 
@@ -185,9 +183,8 @@ class MemoryPane(ScrollView, Pane, can_focus=True):
         if start >= row.length:
             return Content()
         first = start // _ROW * _ROW
-        rows = self.view.view_of(f"show {row.name}[{first}:{min(row.length, first + _ROW)}]").rows
-        row_of_bytes = next(each for each in rows if isinstance(each, HexRow))
-        line = hex_line(row_of_bytes, start - first, count)
+        part = f"{row.name}[{first}:{min(row.length, first + _ROW)}]"
+        line = hex_line(self.view.rows(f"show {part}", HexRow)[0], start - first, count)
         is_found = 0 <= self._place - index * _APART - start < count
         return line.stylize("bold $on on $busy") if is_found else line
 

@@ -130,19 +130,17 @@ class NodePane(Card, can_focus=True):
     def sought_in(self) -> list[str]:
         """The queue pairs of the node: name, number, type, peer, state."""
         return [f"{row.name} {row.qp_num:#x} {row.qp_type.name} {row.peer} {row.state.name}"
-                for row in self.view.view_of("show qp").rows
-                if isinstance(row, QpRow) and row.node == self.node]  # fmt: skip
+                for row in self._pairs]  # fmt: skip
 
     @property
     def found(self) -> int:
         """The queue pair that is shown."""
-        qp = self.qp
-        names = [text.partition(" ")[0] for text in self.sought_in]
+        names, qp = [row.name for row in self._pairs], self.qp
         return names.index(self.view.name(qp)) if qp is not None else -1
 
     def show_found(self, number: int) -> None:
         """Show the queue pair and its peer."""
-        self.action_choose(self.sought_in[number].partition(" ")[0])
+        self.action_choose(self._pairs[number].name)
 
     def action_details(self) -> None:
         """Open all that `show` prints."""
@@ -176,8 +174,13 @@ class NodePane(Card, can_focus=True):
 
     @property
     def _port(self) -> PortRow | None:
-        rows = self.view.view_of("show link").rows
-        return next((r for r in rows if isinstance(r, PortRow) and r.node == self.node), None)
+        ports = self.view.rows("show link", PortRow)
+        return next((row for row in ports if row.node == self.node), None)
+
+    @property
+    def _pairs(self) -> list[QpRow]:
+        """The queue pairs of the node."""
+        return [row for row in self.view.rows("show qp", QpRow) if row.node == self.node]
 
     def _rows(self, thing: Thing | None) -> list[object]:
         return self.view.view_of(f"show {self.view.name(thing)}").rows if thing is not None else []
@@ -198,12 +201,8 @@ class NodePane(Card, can_focus=True):
         ]
         if qp is not None:
             parts.append(card.numbers(qp, width))
-            others = (
-                row
-                for row in self.view.view_of("show qp").rows
-                if isinstance(row, QpRow) and row.node == self.node and row.name != qp.name
-            )
-            parts.append(card.pair_lines(others, width) if height >= _TALL else [])  # fmt: skip
+            others = (row for row in self._pairs if row.name != qp.name)
+            parts.append(card.pair_lines(others, width) if height >= _TALL else [])
         gap: Ranked = [(card.BLANK, Content())] if height >= _TALL else []
         return [line for part in parts if part for line in (*part, *gap)]
 
@@ -213,14 +212,12 @@ class NodePane(Card, can_focus=True):
         row = next((row for row in rows if isinstance(row, DiagramRow)), None)
         empty = Content.assemble("no queue pair: type ", verb)
         line = card.state_line(row, width) if row is not None else empty
-        note = (
-            next((each.note for each in row.states if each.current), "") if row is not None else ""
-        )
+        states = row.states if row is not None else []
+        note = next((each.note for each in states if each.current), "")
         clauses = (part for each in note.split("; ") for part in dim(each).wrap(width))
         found = [(card.STATES, line), *((card.BLANK - 1, part) for part in clauses)]
-        devices, events = (view.view_of(f"show {what}").rows for what in ("device", "events"))
-        closed = (row.state for row in devices if isinstance(row, DeviceRow)
-                  if row.node == self.node and row.state != "open")  # fmt: skip
+        devices, events = view.rows("show device", DeviceRow), view.view_of("show events").rows
+        closed = (row.state for row in devices if row.node == self.node and row.state != "open")
         found += [(card.TROUBLE, piece(f"device {state}", Meaning.FAILED)) for state in closed]
         if (port := self._port) is not None and port.state is not PortState.ACTIVE:
             about = click("explain", "port")
@@ -229,8 +226,8 @@ class NodePane(Card, can_focus=True):
             found.append((card.TROUBLE, card.pending(waiting, width)))
         things, world = view.things(self.node, Noun.QP), view.session.world
         if len(things) > 1:
-            states = [(view.name(each), world.find(each, QueuePair).state) for each in things]
-            found.append((card.PAIRS, card.pairs_line(states, width)))
+            pairs = [(view.name(each), world.find(each, QueuePair).state) for each in things]
+            found.append((card.PAIRS, card.pairs_line(pairs, width)))
         return found
 
     def _work_queues(self, thing: Thing, qp: QpRow, rows: list[object], width: int) -> list[Ranked]:
@@ -283,8 +280,8 @@ class NodePane(Card, can_focus=True):
         name, start = self.view.name(region), use.start if use is not None else 0
         head, first = self.view.view_of(f"show {name}[0:0]").rows[0], start // 16 * 16
         stop = min(head.length, first + (16 if height < _TALL else 128))
-        rows = self.view.view_of(f"show {name}[{first}:{stop}]").rows
-        return card.memory(head, [r for r in rows if isinstance(r, HexRow)], start, width)
+        octets = self.view.rows(f"show {name}[{first}:{stop}]", HexRow)
+        return card.memory(head, octets, start, width)
 
     def _others(self, qp: QpRow | None, width: int) -> Ranked:
         """Programs, channels, windows and so on, as `show` prints them; a blocked program first."""
