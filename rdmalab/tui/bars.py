@@ -55,7 +55,6 @@ class Head(Bar):
 
     def lines(self, width: int, height: int) -> Ranked:
         """One line."""
-        del height
         first = (*self._time(), self._failed(), self._coming(), self._lesson())
         return [(0, filled(width, [*first, *self._settings(width)]))]
 
@@ -120,7 +119,7 @@ class Head(Bar):
     def _settings(self, width: int) -> Iterator[Content]:
         """The cable if it is down or has faults, breakpoints, devices that are not the usual."""
         session = self.view.session
-        link = next(row for row in self.view.view_of("show link").rows if isinstance(row, LinkRow))
+        (link,) = self.view.rows("show link", LinkRow)
         about = click("open", "show link")
         yield Content() if link.up else piece("link DOWN", Meaning.FAILED, about)
         stops, faults = len(session.breakpoints.by_number), len(link.faults)
@@ -149,7 +148,6 @@ class Tape(Bar):
 
     def lines(self, width: int, height: int) -> Ranked:
         """One line."""
-        del height
         troubles = self.view.ask(timeline.trouble_events)
         columns = width - _AFTER
         return [(0, content(show_timeline.drawn(self._row(columns), columns, troubles)))]
@@ -224,10 +222,7 @@ class Keys(Widget, can_focus=False):
             found["go_on"] = self.model.way_on.title()
         return found
 
-    @property
-    def link_style(self) -> Style:
-        """None: a key has its own colours."""
-        return Style()
+    link_style = Style()  # a key has its own colours
 
     def render(self) -> Content:
         """The keys that fit, and the palette at the right."""

@@ -168,10 +168,8 @@ class Pane(Fitted, can_focus=True, inherit_bindings=False):
         """Read what has happened while the pane was hidden."""
         self.call_after_refresh(self.read_if_seen)
 
-    @property
-    def link_style(self) -> Style:
-        """None: the one of Textual would replace the colour of all that can be clicked."""
-        return Style()
+    # The one of Textual would replace the colour of all that can be clicked.
+    link_style = Style()
 
 
 def read_all(screen: Screen[object]) -> None:

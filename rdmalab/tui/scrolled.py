@@ -31,14 +31,9 @@ class LineView(Fitted, ScrollView):
     DEFAULT_CSS = "LineView { overflow: hidden; }"
     virtual_size = Reactive(Size(0, 0))  # Textual's own lays the whole screen out for each line
 
-    @property
-    def allow_vertical_scroll(self) -> bool:
-        """True: without a scrollbar Textual permits none.
-
-        One of no width has no place on the screen: with each scroll it asked to be drawn, and all
-        places were computed again.
-        """
-        return True
+    # Without a scrollbar Textual permits no scrolling. One of no width has no place on the screen:
+    # with each scroll it asked to be drawn, and all places were computed again.
+    allow_vertical_scroll = True
 
     def selected(self, strip: Strip, y: int) -> Strip:
         """Row `y`, with its selected part reversed."""
@@ -85,7 +80,6 @@ class Scrolled(Pane, LineView, can_focus=True, inherit_bindings=False):
 
     def is_marked_at(self, number: int) -> bool:
         """Whether a line belongs to what is marked."""
-        del number
         return False
 
     # ---- scrolling ------------------------------------------------------------------------------

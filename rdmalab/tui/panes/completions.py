@@ -29,17 +29,14 @@ class CompletionsPane(DataTable[Content], Pane):
     """A row a completion; Enter or a click asks `why` about its work request."""
 
     ALLOW_MAXIMIZE: ClassVar[bool] = True
+    twin = "show cq"
+    sought = "find a completion: wr7, WR_FLUSH_ERR, A.qp0, a text"
 
     def __init__(self, view: WorldView, *, id: str) -> None:  # noqa: A002 (Textual's word)
         super().__init__(id=id, cursor_type="row")
         self.view = view
         self._rows: list[Row] = []
         self._drawn: object = None
-
-    @property
-    def twin(self) -> str:
-        """The command that prints the same."""
-        return "show cq"
 
     def read_rows(self) -> None:
         """Fill the table again if a row differs; the cursor stays in its place."""
@@ -57,11 +54,6 @@ class CompletionsPane(DataTable[Content], Pane):
             for row in cells:
                 self.add_row(*row[: len(self.columns)])
             self.move_cursor(row=place, animate=False)
-
-    @property
-    def sought(self) -> str:
-        """Hint for the line in which one types."""
-        return "find a completion: wr7, WR_FLUSH_ERR, A.qp0, a text"
 
     @property
     def sought_in(self) -> list[str]:

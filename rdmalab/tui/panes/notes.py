@@ -28,7 +28,6 @@ class StripPane(Card, can_focus=False):
 
     def lines(self, width: int, height: int) -> list[tuple[int, Content]]:
         """Texts read so far and coming."""
-        del height
         if self.view.model.walk is None and self.view.model.exercise is None:
             return []
         from rdmalab.tui.guidance import strip  # with pydantic, half of the start
@@ -42,6 +41,7 @@ class NotesPane(VerticalScroll, Pane):
     """The page: it follows the session into the past, and shows how much is done."""
 
     ALLOW_MAXIMIZE = True
+    twin = "task"  # prints the tasks of a lab, or the notes of a lesson
     DEFAULT_CSS = "NotesPane.-more { border-bottom: solid $border-blurred; }"
 
     def __init__(self, view: WorldView, *, id: str) -> None:  # noqa: A002 (Textual's word)
@@ -67,11 +67,6 @@ class NotesPane(VerticalScroll, Pane):
         rows[number] = with_marks(rows[number], self.wanted, is_here=True)
         self.query_one(Static).update(Content("\n").join(rows))
         self.scroll_to(y=max(0, number - 1), animate=False)
-
-    @property
-    def twin(self) -> str:
-        """The command that prints the tasks of a lab, or the notes of a lesson."""
-        return "task"
 
     def text(self) -> str:
         """The whole page."""

@@ -94,6 +94,8 @@ _NONE = dim("no packet yet")
 class PacketPane(Pane, Horizontal, can_focus=False):
     """The marked packet of the wire, else the newest one."""
 
+    BORDER_TITLE = "Packet"
+    sought = "find a field of this packet: psn, dest_qp, 0x11, a text"
     DEFAULT_CSS = """
     PacketPane { layout: horizontal; }
     PacketPane > Layers { width: 1fr; height: 1fr; }
@@ -111,7 +113,6 @@ class PacketPane(Pane, Horizontal, can_focus=False):
         self.packet: DecodedRow | None = None
         self.part: PacketPart | None = None
         self._first: PacketPart | None = None  # the first open header: its bytes are seen
-        self.border_title = "Packet"
 
     def compose(self) -> ComposeResult:
         """The packet in words, the tree at the left, the bytes at the right."""
@@ -229,11 +230,6 @@ class PacketPane(Pane, Horizontal, can_focus=False):
         return [node.data for node in _leaves(self.query_one(Layers).root) if node.data is not None]
 
     @property
-    def sought(self) -> str:
-        """Hint for the line in which one types."""
-        return "find a field of this packet: psn, dest_qp, 0x11, a text"
-
-    @property
     def sought_in(self) -> list[str]:
         """The fields of all layers, also of closed ones."""
         return [f"{part.layer}.{part.field}  {part.text}" for part in self._fields]
@@ -292,10 +288,8 @@ def _parts(layer: LayerRow) -> Iterator[PacketPart]:
     for field in layer.fields:
         start = layer.offset + field.offset_bits // 8
         stop = layer.offset + -(-(field.offset_bits + field.bits) // 8)
-        text = field.text if not isinstance(field.value, bytes) else f"{len(field.value)} B"
-        yield PacketPart(
-            layer.name, field.name, text, start, stop, _bits(layer, field), _is_quiet(field)
-        )
+        bits, is_quiet = _bits(layer, field), _is_quiet(field)
+        yield PacketPart(layer.name, field.name, field.text, start, stop, bits, is_quiet)
 
 
 def _is_quiet(field: FieldRow) -> bool:

@@ -403,9 +403,7 @@ class Main(Screen[None]):
         if not self.is_apart:
             return
         if not self.query(f"#{APART}"):
-            apart = made(APART, self.view)
-            apart.border_title = "Packet"
-            self.query_one("#bottom").mount(apart)
+            self.query_one("#bottom").mount(made(APART, self.view))
         if self.tab == PACKET:
             tabs.active = f"tab-{self._first_tab}"
 

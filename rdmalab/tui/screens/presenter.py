@@ -50,7 +50,6 @@ class LectureKeys(Bar):
 
     def lines(self, width: int, height: int) -> Ranked:
         """One line."""
-        del height
         keys = [
             Content.assemble((key, f"bold $event @click=screen.{action}"), f" {word}")
             for _, action, key, word, _ in _KEYS
