@@ -464,7 +464,7 @@ class Rdmalab(App[int]):
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copy what the mouse or an input has selected, as `copy` does, and say where it is."""
-        self._tell_copied(self.deliver(text))
+        self.notify(self.deliver(text), timeout=4)
 
     def action_copy(self) -> None:
         """Copy the focused pane as text; at the prompt the last answer."""
@@ -472,10 +472,7 @@ class Rdmalab(App[int]):
 
         pane = self._pane
         name = (pane.id or "") if pane is not None else "answer"
-        self._tell_copied(self.deliver(text(self, name)))
-
-    def _tell_copied(self, words: str) -> None:
-        self.notify(words, timeout=4)
+        self.copy_to_clipboard(text(self, name))
 
 
 class Start(Screen[None]):

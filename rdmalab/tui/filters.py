@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rich.segment import Segment
@@ -26,26 +27,16 @@ _BLOCKS = "█▁▂▃▄▅▆▇▉▊▋▌▍▎▏▐"
 class Colourless(LineFilter):
     """Leaves bold, underline and reverse; Textual's own filter for NO_COLOR leaves greys."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._known: dict[Style, Style] = {}
-
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """The segments without colour."""
-        del background
-        return [Segment(text, self._bare(style), control) for text, style, control in segments]
+        return [Segment(text, style and _bare(style), control) for text, style, control in segments]
 
-    def _bare(self, style: Style | None) -> Style | None:
-        if style is None:
-            return None
-        if style not in self._known:
-            self._known[style] = Style(
-                bold=style.bold,
-                underline=style.underline,
-                reverse=style.reverse,
-                meta=style.meta or None,
-            )
-        return self._known[style]
+
+@lru_cache(1024)
+def _bare(style: Style) -> Style:
+    return Style(
+        bold=style.bold, underline=style.underline, reverse=style.reverse, meta=style.meta or None
+    )
 
 
 class Ascii(LineFilter):
@@ -61,7 +52,6 @@ class Ascii(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """The segments in ASCII."""
-        del background
         return [
             Segment(text if text.isascii() else self._spelled(text), style, control)
             for text, style, control in segments

@@ -106,7 +106,7 @@ class Lessons(Cover[None]):
             count = f"  {finished[place]} of {sizes[place]} done"
             room = width - len(count)
             yield Option(
-                Content.assemble((_fitted(title, room), f"bold {_HEAD}"), (count, _DIM)),
+                Content.assemble(_fitted(title, room, f"bold {_HEAD}"), (count, _DIM)),
                 disabled=True,
             )
             yield from (Option(self._row(each, width), id=each.name) for each in group)
@@ -167,9 +167,8 @@ class Lessons(Cover[None]):
         getattr(self._list, f"action_{way}")()
 
 
-def _fitted(text: str, width: int) -> str:
-    text = shown(text)
-    return text.ljust(width) if len(text) <= width else f"{text[: width - 1]}…"
+def _fitted(text: str, width: int, style: str = "") -> Content:
+    return Content.styled(shown(text), style).truncate(width, ellipsis=True, pad=True)
 
 
 def _place(each: ListedLesson) -> str:

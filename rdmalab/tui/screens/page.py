@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 
 _WIDEST = 110  # columns of the text as a copy
+_WAYS = {"up": "up", "down": "down", "home": "home", "end": "end", "pageup": "page_up",
+         "pagedown,space": "page_down"}  # fmt: skip
 
 
 class PageKey(NamedTuple):
@@ -127,15 +129,8 @@ class Page(TextScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,enter,f1", "dismiss", "Back"),
-        *(
-            Binding(key, f"scroll('{way}')", way, show=False)
-            for way, keys in {
-                "up": "up", "down": "down", "home": "home", "end": "end",
-                "page_up": "pageup", "page_down": "pagedown,space",
-            }.items()
-            for key in keys.split(",")
-        ),
-    ]  # fmt: skip
+        *(Binding(keys, f"scroll('{way}')", way, show=False) for keys, way in _WAYS.items()),
+    ]
 
     def __init__(self, title: str, lines: Iterable[Line], keys: Iterable[PageKey] = ()) -> None:
         super().__init__()
