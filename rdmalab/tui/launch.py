@@ -63,11 +63,12 @@ def launched(
 
 def application(
     lines: Sequence[str], profile: str | None = None, seed: int = 0, *, is_kept: bool,
-    face: Face | None = None,
+    face: Face | None = None, live: tuple[LivePrograms, Lab] | None = None,
 ) -> Rdmalab:  # fmt: skip
     """The application that carries out these lines first; without any it has a finished SEND.
 
-    is_kept: as for `launched`. face: where the app is shown; None: in the terminal.
+    is_kept: as for `launched`. face: where the app is shown; None: in the terminal. live: programs
+    of the host and their lab, whose world is shown as they have made it.
     """
 
     def make() -> Main:
@@ -77,9 +78,10 @@ def application(
         from rdmalab.tui.app_model import AppModel
         from rdmalab.tui.screens.main import Main
 
-        lab = Lab(profile=profile or "strict", seed=seed)
+        programs, lab = live or (None, Lab(profile=profile or "strict", seed=seed))
         model = AppModel(lab, ascii_only=ascii_wanted(read().ascii))
-        if not lines:
+        model.programs = programs
+        if not (lines or programs):
             model.begin()
         history = no_history()
         if is_kept:
@@ -109,17 +111,8 @@ def main(
 
 def show_programs(programs: LivePrograms, lab: Lab) -> int:
     """Run the application on the world of programs of the host; returns the exit code."""
-
-    def make() -> Main:
-        from rdmalab.shell.prompt_setup import no_history
-        from rdmalab.tui.app_model import AppModel
-        from rdmalab.tui.screens.main import Main
-
-        model = AppModel(lab, ascii_only=ascii_wanted(read().ascii))
-        model.programs = programs  # no log: without the programs their session cannot go on
-        return Main(model, no_history(), [])
-
-    app = _Reporting(make)
+    # No log: without the programs their session cannot go on.
+    app = application([], is_kept=False, live=(programs, lab))
     app.run(mouse=read().mouse)
     return left(app)
 
