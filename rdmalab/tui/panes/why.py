@@ -141,7 +141,6 @@ class WhyPane(ListPane):
         # The failure that `why` alone found first.
         self._reported: tuple[str, int | None] | None = None
         self._visited: int | None = None  # the event that somebody went to from here
-        self._offered: list[str] = []
         self._took_s = 0.0
         self._awaited: Moment | None = None  # asked about when the timer ends
         self._timer: asyncio.TimerHandle | None = None
@@ -183,18 +182,11 @@ class WhyPane(ListPane):
             self.entries = []
             self.fill([contents([plain(self.answer or "…", "$dim")])])
         self.border_title = f"Why  {self.question}".rstrip().replace("[", r"\[")
-        self._offer_keys()
-
-    def _offer_keys(self) -> None:
-        """Only the keys that apply; the footer is made again only if they differ."""
-        keys = [*self.keys]
-        if self.has_focus and keys != self._offered:
-            self._offered = keys
-            self.refresh_bindings()
+        self.refresh_bindings()  # only the keys that apply
 
     def on_option_list_option_highlighted(self) -> None:
         """Another row may have other keys."""
-        self._offer_keys()
+        self.refresh_bindings()
 
     def _ask_if_changed(self) -> None:
         given, now = self.view.model.diagnosis, self.view.moment
