@@ -52,41 +52,32 @@ class LivePrograms(Protocol):
     @property
     def is_over(self) -> bool:
         """Whether all have ended."""
-        ...
 
     @property
     def is_held(self) -> bool:
         """Whether events happen only by `step`."""
-        ...
 
     @property
     def is_served(self) -> bool:
         """Whether the world is where the programs are: not in the past."""
-        ...
 
     def hold(self, *, is_held: bool) -> None:
         """Hold the world, or let it run."""
-        ...
 
     def serve(self) -> bool:
         """Serve the programs for a slice of time; returns whether anything has happened."""
-        ...
 
     def step(self) -> bool:
         """The next event; False if nothing is planned."""
-        ...
 
     def before_line(self) -> None:
         """A line of the user is about to be evaluated."""
-        ...
 
     def after_line(self) -> None:
         """A line of the user was evaluated."""
-        ...
 
     def printed(self) -> list[str]:
         """The lines printed since the last call: by programs, and about them."""
-        ...
 
 
 class AppModel:
