@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
@@ -22,8 +23,6 @@ from rdmalab.views.planned import PlannedRow, planned_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from textual import events
 
     from rdmalab.export.ladder_canvas import Piece
     from rdmalab.tui.world_view import WorldView
@@ -368,21 +367,19 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
     def text_select_all(self) -> None:
         """Nothing: two clicks open the packet."""
 
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Read back: more of the past is loaded, and what comes does not move it."""
+    @on(events.MouseScrollUp)
+    @on(events.MouseScrollDown)
+    def _turn(self, event: events.MouseEvent) -> None:
+        """Read back: more of the past is loaded, and what comes does not move it; or read on."""
         event.stop()
         event.prevent_default()
-        self.read_back(_TURN)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """At the end, follow the newest packet again."""
-        event.stop()
-        event.prevent_default()
-        if self._reads_back or self.marked is not None:
-            self.read_back(-_TURN)
+        self.read_back(_TURN if isinstance(event, events.MouseScrollUp) else -_TURN)
 
     def read_back(self, rows: int) -> None:
-        """Scroll by some rows towards the past; a negative number: towards the present."""
+        """Scroll by some rows towards the past; a negative number: towards the present.
+
+        At the end, follow the newest packet again.
+        """
         at_end = self._newest_top
         below = at_end - int(self.scroll_y) + rows
         if below <= 0:
