@@ -135,7 +135,7 @@ class WorldView:
     @property
     def has_all_packets(self) -> bool:
         """Whether `wire(0)` begins with the first packet of the session."""
-        return self._whole_wire.begins_with_first
+        return self._whole_wire.first == 0
 
     def _once(self, key: object, evaluate: Callable[[], T], *, reach: int = REACH) -> T:
         """Evaluated once a state, and with recent records only, to avoid replays of the past.
@@ -268,12 +268,7 @@ class WireRows:
         self._read = 0  # records up to this one are read
         self._cuts = 0
         self._asked = 0
-        self._first = 0  # record from which on they are known
-
-    @property
-    def begins_with_first(self) -> bool:
-        """Whether nothing is left out that was asked for last."""
-        return self._first == 0
+        self.first = 0  # record from which on they are known
 
     def newest(self, session: Session, last: int) -> list[PacketRow | MarkerRow]:
         """The newest `last` packets and timers that happened, the newest last."""
@@ -306,7 +301,7 @@ class WireRows:
 
     def _restart(self, at: int) -> None:
         """Nothing is known yet; rows are read from this record on."""
-        self._rows, self._read, self._first = [], at, at
+        self._rows, self._read, self.first = [], at, at
 
     def _begin(self, session: Session) -> int:
         """The record from which rows are read first: the oldest in memory, or within the reach."""

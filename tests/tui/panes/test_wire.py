@@ -9,7 +9,7 @@ from textual.selection import Selection
 
 from rdmalab.lab import Lab
 from rdmalab.tui.panes.wire import WirePane
-from rdmalab.tui.world_view import WireRows
+from rdmalab.tui.world_view import WorldView
 from rdmalab.views import ladder
 from rdmalab.views.ladder import PacketRow
 from tests.export.ladder_stories import played
@@ -378,7 +378,7 @@ async def test_find_and_filter_know_each_packet_of_the_session() -> None:
 async def test_a_find_that_has_not_read_the_whole_past_says_how_far_it_looked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(WireRows, "begins_with_first", False)
+    monkeypatch.setattr(WorldView, "has_all_packets", False)
     async with alone(wire, (78, 12), played("send-and-ack")) as bench:
         pane_of(bench).focus()
         await bench.press("slash", *"psn=64")
