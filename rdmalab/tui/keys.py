@@ -97,9 +97,8 @@ class Letter(NamedTuple):
     @property
     def is_switch(self) -> bool:
         """Whether the pane has got it, and the same letter takes back what it did."""
-        if self.pane is None or self.is_held:
-            return False
-        return self.character in self.pane.SWITCHES
+        given = None if self.is_held else self.pane
+        return given is not None and self.character in given.SWITCHES
 
     def begins_line(self, event: events.Key | events.Paste) -> bool:
         """Whether the next key comes soon, and a command begins with both letters."""

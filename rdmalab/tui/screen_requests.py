@@ -19,8 +19,6 @@ from rdmalab.tui.screens.presenter import Presenter
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from textual.widget import Widget
-
     from rdmalab.tui.app import Rdmalab
     from rdmalab.workbench.screen_words import ScreenRequest
 
@@ -74,17 +72,13 @@ def text(app: Rdmalab, what: str) -> str:
     return pane.text()
 
 
-async def _widget(app: Rdmalab, what: str) -> Widget:
-    """The prompt or a pane, which is made and shown if it is not there yet."""
+async def _enlarged(app: Rdmalab, what: str) -> None:
+    """Show the prompt or a pane alone; a pane is made if it is not there yet."""
     if what in TABS:
         app.main.bring(what)
         while not app.main.query(f"#{what}"):
             await asyncio.sleep(0)
-    return app.main.query_one(f"#{what}")
-
-
-async def _enlarged(app: Rdmalab, what: str) -> None:
-    widget = await _widget(app, what)
+    widget = app.main.query_one(f"#{what}")
     widget.focus()
     app.main.maximize(widget)
 

@@ -79,19 +79,19 @@ class TextScreen(Cover[None]):
         if letter is not None and letter.begins_line(event):  # the app had no time to see both
             self.leave()
             self.app.prompt.take_key(letter.event.key, letter.character)
-        if event.key == "q" and not (self._is_left or self.is_typing):
+        is_free = not (self._is_left or self.is_typing)
+        begins = is_free and event.is_printable and not is_bound and self.has_prompt
+        if event.key == "q" and is_free:
             if self.has_prompt:
                 self.app.letter = Letter(event, None, is_held=False)
             self.dismiss()
-            event.stop()
-            event.prevent_default()
-        elif self._is_left or (event.is_printable and not is_bound and not self.is_typing):
-            if not (self._is_left or self.has_prompt):
-                return
+        elif self._is_left or begins:
             self.leave()
             self.app.prompt.take_key(key, event.character)
-            event.stop()
-            event.prevent_default()
+        else:
+            return
+        event.stop()
+        event.prevent_default()
 
     def on_paste(self, event: events.Paste) -> None:
         """A pasted text is for the prompt."""

@@ -77,11 +77,12 @@ class Presenter(Screen[None]):
     def compose(self) -> ComposeResult:
         """Widgets of the lecture screen; no pane takes the keys."""
         view = self.app.main.view
+        has_notes = view.model.walk is not None or view.model.exercise is not None
         yield CaptionBar(view, id="caption")
         for place, names in _PLACES.items():
             with Container(id=place):
                 for name in names:
-                    if name == NOTES and not self._has_notes:
+                    if name == NOTES and not has_notes:
                         continue  # the wire has their rows
                     pane = made(name, view)
                     pane.can_focus = False
@@ -127,11 +128,6 @@ class Presenter(Screen[None]):
     async def action_other(self, name: str) -> None:
         """Hold both queue pairs, and show another one in this card."""
         await self.query_one(f"#{name}").run_action("hold_other")
-
-    @property
-    def _has_notes(self) -> bool:
-        model = self.app.main.model
-        return model.walk is not None or model.exercise is not None
 
     def action_lecture_help(self) -> None:
         """Say what the keys do."""
