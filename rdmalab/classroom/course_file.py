@@ -11,12 +11,13 @@ from yaml.nodes import Node, ScalarNode
 from rdmalab import disk
 from rdmalab.classroom import lab_file
 from rdmalab.classroom.attempts import KEEPS, Keep, Terms, due_at
-from rdmalab.classroom.model import LabDocument
+from rdmalab.classroom.model import GRADER, LabDocument
 from rdmalab.classroom.owner import Roster, roster_of
 from rdmalab.classroom.parameter_model import Percent
+from rdmalab.classroom.public import is_for_students
 from rdmalab.grammar.hints import listed, quoted, suggest
 from rdmalab.scenario import field_types, yaml_tree
-from rdmalab.scenario.files import lesson_files, of_instructor, read
+from rdmalab.scenario.files import WHERE, lesson_files, of_instructor, read
 from rdmalab.scenario.model import Section
 from rdmalab.scenario.parameters import shaped
 from rdmalab.scenario.source import FileError, Source, together
@@ -111,7 +112,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class CourseFile:
-    """A course. warnings: folders of works that do not exist, as errors with their places."""
+    """A course. warnings: of folders that do not exist, and of labs that lack what is judged."""
 
     document: Course
     folder: Path
@@ -225,6 +226,10 @@ class _Loader:
             self.wrong += wrong.all
         else:
             self.labs[number] = (path, text, lab.document)
+            left_out = any(task.hidden or task.judged == GRADER for task in lab.document.tasks)
+            if left_out and is_for_students(lab):
+                message = f"{quoted(name)} is a file for students: what it leaves out is not judged"
+                self.warnings.append(self._at(node, message, WHERE))
 
     def _missing(self, node: Node, name: str, what: str) -> FileError:
         """The error of a name that nothing has; a hint names what is similar."""

@@ -12,10 +12,10 @@ import click
 
 from rdmalab.classroom.owner import Roster, given
 from rdmalab.cli import program
-from rdmalab.cli.labs import WHERE, read_roster, with_roster, with_salt
+from rdmalab.cli.labs import read_roster, with_roster, with_salt
 from rdmalab.jobs.limits import Limits, Pool
 from rdmalab.jobs.result_file import NotResults, Progress, ResultFile
-from rdmalab.scenario.files import of_instructor, read
+from rdmalab.scenario.files import WHERE, of_instructor, read
 from rdmalab.scenario.source import FileError
 from rdmalab.shell.streams import print_json, progress_stream
 

@@ -12,7 +12,7 @@ import click
 from rdmalab.classroom.owner import Roster, roster_of
 from rdmalab.cli import program
 from rdmalab.jobs.result_file import Progress
-from rdmalab.scenario.files import LAB_SUFFIX, found, of_instructor, read
+from rdmalab.scenario.files import LAB_SUFFIX, WHERE, found, of_instructor, read
 from rdmalab.scenario.source import FileError
 from rdmalab.shell.streams import print_json, progress_stream
 
@@ -31,7 +31,6 @@ with_roster = click.option(
     help="The class: ids, one a line, # begins a comment; or a table of Moodle, Canvas or "
     "Gradescope with columns such as ID number, name, email address.",
 )  # fmt: skip
-WHERE = "the instructor's labs are in instructor/labs of the repository"
 with_file = click.argument("path", metavar="FILE")
 
 

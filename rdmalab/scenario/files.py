@@ -35,6 +35,9 @@ def _shipped_folder() -> Path:
     return next((place for place in places if place.is_dir()), Path(FOLDER))
 
 
+WHERE = "the instructor's labs are in instructor/labs of the repository"
+
+
 def of_instructor(path: str) -> str:
     """The path of an instructor's lab for a short name: with solutions and hidden goals.
 

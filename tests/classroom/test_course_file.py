@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from rdmalab.classroom import lab_file
 from rdmalab.classroom.course_file import CourseFile, load
+from rdmalab.classroom.public import published
 from rdmalab.cli import Exit, main
 from rdmalab.scenario.source import FileError
 from tests.classroom.courses import CourseFolder
@@ -98,6 +100,17 @@ def test_a_folder_that_is_not_there_yet_is_a_warning(
     assert "did you mean one?" in str(warning)
     assert main(["course", "status", str(course.path)]) == Exit.WELL
     assert "did you mean one?" in capsys.readouterr().err
+
+
+def test_a_lab_for_students_is_a_warning_since_part_of_it_is_not_judged(
+    course: CourseFolder,
+) -> None:
+    handout = course.folder / "handout.lab.yaml"
+    handout.write_text(published(lab_file.load(str(course.folder / "one.lab.yaml"), "")))
+    course.path.write_text(course.path.read_text().replace("one.lab.yaml", "handout.lab.yaml"))
+    (warning,) = loaded(course).warnings
+    assert 'course.yaml:7:10: "handout.lab.yaml" is a file for students: what it ' in str(warning)
+    assert "instructor/labs" in warning.hint
 
 
 def test_a_shipped_lab_goes_by_its_name(course: CourseFolder) -> None:
