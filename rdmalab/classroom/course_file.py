@@ -57,7 +57,7 @@ class CourseLab(Section):
     lab: field_types.Sentence
     """The lab's file, from the folder of this file, or the name of a lab of the program."""
     works: field_types.Sentence
-    """The folder with what was handed in, such as an unpacked download of Moodle."""
+    """The folder with what was handed in, such as a download of Moodle, or its .zip."""
     due: Due | None = None
     """Works whose file is newer are late: a date, which means its end, or date and time."""
     weight: Weight = 1
@@ -95,7 +95,7 @@ class Course(Section):
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A lab of a course. works: the folder, which need not exist yet. text: of the lab's file."""
+    """A lab of a course. works: the folder or archive, which need not exist. text: of the lab."""
 
     document: LabDocument
     path: str
@@ -210,7 +210,7 @@ class _Loader:
                     self.wrong.append(self._at(node, message, "leave one out"))
                 ids.setdefault(own, number)
             for name, node in self._texts("labs", number, "works"):
-                if not (self.folder / name).is_dir():
+                if not (self.folder / name).exists():
                     self.warnings.append(self._missing(node, name, "folder"))
 
     def _open_lab(self, number: int, name: str, node: Node, salt: str) -> None:

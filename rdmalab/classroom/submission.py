@@ -218,6 +218,11 @@ def is_word(text: str) -> bool:
     return text.lstrip().startswith(f"{WORK.head}:")
 
 
+def is_in(text: str) -> bool:
+    """Whether a text is a submission, perhaps with mistakes."""
+    return is_word(text) or "kind: submission" in text
+
+
 def words_in(text: str) -> list[str]:
     """The submissions that a text has as words, each whole where blanks were put into it."""
     return [_word_at(text, match) for match in islice(_HEAD.finditer(text), _MOST_WORDS)]

@@ -187,7 +187,7 @@ def _opened(path: str, *, tell: bool, any_version: bool = False) -> _Opened:
         table = remarks.read(found.remarks, found.roster.ids, labs)
     items = {}
     for lab in found.assignments:
-        folder = [str(lab.works)] if lab.works.is_dir() else []
+        folder = [str(lab.works)] if lab.works.exists() else []
         inbox = grading.inbox(folder, found.roster, None)
         if tell:
             grading.tell_not_read(inbox)

@@ -84,12 +84,12 @@ def grade(  # noqa: PLR0913
 ) -> int:  # fmt: skip
     """Replay submissions and grade them.
 
-    SUBMISSION is a file, DIR a folder of them, such as a download of Moodle or Gradescope; the
-    word that submit prints is found in texts and pages. The roster, the name of the folder or of
-    the file says who handed in a work; one that names another student is an error. Only lines and
-    answers are judged; scores in a submission are ignored. Exit code 0: all were graded, whatever
-    their score. Exit code 1: a work is unreadable or names another student, or a score is below
-    --require.
+    SUBMISSION is a file, DIR a folder of them, such as a download of Moodle or Gradescope, also as
+    a .zip; the word that submit prints is found in texts and pages. The roster, the name of the
+    folder or of the file says who handed in a work; one that names another student is an error.
+    Only lines and answers are judged; scores in a submission are ignored. Exit code 0: all were
+    graded, whatever their score. Exit code 1: a work is unreadable or names another student, or a
+    score is below --require.
     """
     from rdmalab.classroom.attempts import Terms, counted
     from rdmalab.classroom.grading import items_of

@@ -1,14 +1,16 @@
 """Submissions in files, texts and pages; each file that is not read has a reason."""
 
 import os
+import time
 import zipfile
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from rdmalab.classroom import submission
 from rdmalab.classroom.inbox import MOST_OCTETS, collected
-from rdmalab.classroom.owner import given
+from rdmalab.classroom.owner import given, roster_of
 from tests.classroom.test_grading import handed_in
 
 WORK = handed_in("s1", *[f"run {n}us" for n in range(40)])
@@ -83,6 +85,53 @@ def test_what_is_not_read_is_listed_with_its_reason(tmp_path: Path) -> None:
     assert reasons["h/submission_metadata.yml"] == "metadata of Gradescope"
     assert reasons["i.yaml"] == "a link, not a file"
     assert "FIFO" in reasons["j.yaml"]
+
+
+def archive(files: dict[str, bytes | str], month: int = 11) -> bytes:
+    """The bytes of an archive with these files, each of the 20th of a month of 2026."""
+    out = BytesIO()
+    with zipfile.ZipFile(out, "w") as made:
+        for name, content in files.items():
+            entry = zipfile.ZipInfo(name, (2026, month, 20, 12, 0, 0))
+            made.writestr(entry, content, zipfile.ZIP_DEFLATED)
+    return out.getvalue()
+
+
+ROSTER = roster_of("id,name\ns1,Jörg Süß\ns2,Jane Doe\ns3,Bob Roe\ns4,Ann Lee\n")
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_download_and_what_a_student_packed_are_read_as_archives(
+    is_named: bool, tmp_path: Path
+) -> None:
+    moodle = "{}_9_assignsubmission_file/{}"
+    files: dict[str, bytes | str] = {
+        moodle.format("Jörg Süß", "s2.yaml"): WORK,  # the name is the student's choice
+        moodle.format("Jane Doe", "my work.zip"): archive({"a/w.yaml": WORK, "me.txt": "Hi"}, 1),
+        moodle.format("Bob Roe", "work.docx"): archive({"word/document.xml": "<w/>"}),
+        moodle.format("Ann Lee", "bomb.zip"): archive({"w.yaml": b"0" * (64 << 20)}),
+        "__MACOSX/._w.yaml": "x",
+    }
+    (tmp_path / "RDMA-4.zip").write_bytes(archive(files))
+    found = collected([str(tmp_path / "RDMA-4.zip") if is_named else str(tmp_path)], ROSTER)
+    assert not found.not_read
+    works = {work.owner.id: work for work in found.works}
+    assert sorted(works) == ["s1", "s2", "s3", "s4"]
+    assert works["s1"].text == works["s2"].text == WORK
+    assert works["s1"].owner.folder == "Jörg Süß_9_assignsubmission_file"
+    assert {time.localtime(work.at_s)[1:3] for work in found.works} == {(11, 20)}
+    assert "an archive or an office document" in works["s3"].unread
+    assert works["s4"].unread
+
+
+def test_an_archive_that_is_damaged_or_encrypted_is_listed(tmp_path: Path) -> None:
+    whole = archive({"s1.yaml": WORK})
+    encrypted = whole.replace(b"\x14\0\0\0\x08\0", b"\x14\0\1\0\x08\0")
+    for number, octets in enumerate((whole, whole[:-30], whole[:40], encrypted)):
+        (tmp_path / f"{number}.zip").write_bytes(octets)
+    found = collected([str(tmp_path)], ROSTER)
+    assert [Path(work.name).parent.name for work in found.works] == ["0.zip"]
+    assert [Path(file).name for file, _ in found.not_read] == ["1.zip", "2.zip", "3.zip"]
 
 
 def test_a_hostile_text_costs_little(tmp_path: Path) -> None:
