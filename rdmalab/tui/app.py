@@ -390,12 +390,11 @@ class Rdmalab(App[int]):
         (self.type_in if has_price else self.say)(f"why {name}")
 
     def action_command_palette(self) -> None:
-        """Open the palette, which says what it finds."""
-        from textual.command import CommandPalette
+        """Open the palette."""
+        from rdmalab.tui.palette import Palette
 
-        if not CommandPalette.is_open(self):  # type: ignore[arg-type]
-            found = "a key, lesson, command, object, term or theme"
-            self.push_screen(CommandPalette(placeholder=found))
+        if not Palette.is_open(self):  # type: ignore[arg-type]
+            self.push_screen(Palette())
 
     def action_help(self) -> None:
         """Help on what has the focus."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from rdmalab.command import NotUnderstood
@@ -26,7 +27,7 @@ _CAPITALS = re.compile("[A-Z_]+")
 _KEYS = {"find": "n next  N previous  Esc ends", "filter": "f change  Esc all"}
 
 
-class Ask(Cover[str | None]):
+class Ask(ModalScreen[str | None], Cover[str | None]):
     """Its result is the text; None after Esc."""
 
     AUTO_FOCUS = "Input"

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from textual.await_complete import AwaitComplete
 from textual.geometry import Size
-from textual.screen import ModalScreen
+from textual.screen import Screen
 from textual.widget import Widget
 
 if TYPE_CHECKING:
     from textual import events
-    from textual.screen import Screen
 
 _NONE = (Size(0, 0), Size(0, 0))
 _Result = TypeVar("_Result")
@@ -65,11 +64,12 @@ def place(screen: Screen[None]) -> None:
         screen.add_class(*[name for least, name in limits if most >= least][-1:])
 
 
-class Cover(ModalScreen[_Result]):
+class Cover(Screen[_Result]):
     """A screen over the main one. It closes once, also where two keys that close it come at once.
 
     Textual would pop the uppermost screen whichever is dismissed: the second key would close the
-    main screen, and a key that was typed before another page opened would close that one.
+    main screen, and a key that was typed before another page opened would close that one. It is
+    the last base of a class, because Textual takes styles from the first.
     """
 
     def dismiss(self, result: _Result | None = None) -> AwaitComplete:

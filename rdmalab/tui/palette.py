@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 from rdmalab.command import Noun
 from rdmalab.guide.explain import entries
 from rdmalab.shell.legal_values import lesson_names
 from rdmalab.tui.keys import EVERYWHERE, IN_PANES, shown
+from rdmalab.tui.layouts import Cover
 from rdmalab.tui.themes import PREFIX
 from rdmalab.workbench.screen_words import PANES
 
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
     from rdmalab.tui.app import Rdmalab
 
 _ASIDE = 0.8  # of the score, for a match in the help
+
+
+class Palette(CommandPalette, Cover[None]):
+    """The palette, which says what it finds."""
+
+    def __init__(self) -> None:
+        super().__init__(placeholder="a key, lesson, command, object, term or theme")
 
 
 class Offer(NamedTuple):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
+from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -36,7 +37,7 @@ _FACTS = 9  # columns of the minutes
 _MOVES = {"up": "cursor_up", "down": "cursor_down", "pageup": "page_up", "pagedown": "page_down"}
 
 
-class Lessons(Cover[None]):
+class Lessons(ModalScreen[None], Cover[None]):
     """Enter loads the marked lesson; of a lab it types the line, which needs the student's id.
 
     What is typed is sought in titles, names and tags.

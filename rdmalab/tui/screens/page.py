@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from rdmalab.shell.styled_text import Line, relaid, text_of
@@ -58,7 +59,7 @@ class Sheet(VerticalScroll, can_focus=False):
         self.call_after_refresh(self.screen.place)  # type: ignore[attr-defined]
 
 
-class TextScreen(Cover[None]):
+class TextScreen(ModalScreen[None], Cover[None]):
     """A screen on which a letter begins the next command at the prompt.
 
     So no line loses its beginning. Its own keys are digits: no command begins with one. `q` closes

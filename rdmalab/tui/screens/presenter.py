@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.screen import Screen
 
 from rdmalab.grammar.text import in_quotes
 from rdmalab.scenario.files import short_name
 from rdmalab.tui.bars import Bar, CaptionBar
 from rdmalab.tui.content import Ranked, filled
 from rdmalab.tui.keys import shown
+from rdmalab.tui.layouts import Cover
 from rdmalab.tui.pane_table import NOTES, WIRE, made
 from rdmalab.tui.screens.page import Page
 
@@ -57,7 +57,7 @@ class LectureKeys(Bar):
         return [(0, filled(width, keys))]
 
 
-class Presenter(Screen[None]):
+class Presenter(Cover[None]):
     """Its panes are drawn with each frame of the main screen, which is below it."""
 
     # Before the panes and the app: there is nothing to type, and these keys always act.

@@ -13,10 +13,12 @@ from textual.keys import _character_to_key
 
 from rdmalab.tui.finding import Ask
 from rdmalab.tui.layouts import Cover
+from rdmalab.tui.palette import Palette
 from rdmalab.tui.screens.answers import answer_page
 from rdmalab.tui.screens.checklist import Checklist
 from rdmalab.tui.screens.lessons import Lessons
 from rdmalab.tui.screens.page import Page
+from rdmalab.tui.screens.presenter import Presenter
 from tests.shell.test_kept_labs import shown_lines
 from tests.tui.stand import Stand, stand
 
@@ -458,8 +460,8 @@ async def test_a_page_that_is_left_twice_at_once_closes_once(keys: list[str]) ->
     await left(Page("x", [[("", "a line")]] * 50), keys)
 
 
-@pytest.mark.parametrize("screen", [Lessons, partial(Ask, "Find")])
-async def test_a_list_or_a_search_that_is_left_twice_at_once_closes_once(
+@pytest.mark.parametrize("screen", [Lessons, partial(Ask, "Find"), Palette, Presenter])
+async def test_a_list_a_search_the_palette_or_a_lecture_that_is_left_twice_at_once_closes_once(
     screen: Callable[[], Cover[Any]],
 ) -> None:
     await left(screen(), ["escape", "escape"])
