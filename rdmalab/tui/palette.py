@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,6 +30,15 @@ class Palette(CommandPalette, Cover[None]):
 
     def __init__(self) -> None:
         super().__init__(placeholder="a key, lesson, command, object, term or theme")
+
+    def _gather_commands(self, search_value: str) -> None:  # type: ignore[override]
+        # A letter that is read when the palette has been closed would search without a list.
+        if self in self.app.screen_stack:
+            super()._gather_commands(search_value)
+
+    def _action_command_list(self, action: str) -> None:
+        with suppress(KeyError):  # of a list that is not laid out yet, which knows no page
+            super()._action_command_list(action)
 
 
 class Offer(NamedTuple):

@@ -1,8 +1,12 @@
 """The command palette finds everything."""
 
 import pytest
+from textual.screen import Screen
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
 
-from rdmalab.tui.palette import offers
+from rdmalab.tui.palette import Palette, offers
+from rdmalab.tui.screens.lessons import Lessons
 from tests.tui.stand import stand
 
 
@@ -59,3 +63,31 @@ async def test_each_hit_has_one_row_with_its_help() -> None:
         box = it.app.screen.query_one("CommandList")
         assert box.region.width <= 90
         assert abs(box.region.x - (120 - box.region.right)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("screen", "action"), [(Palette, "command_list('page_down')"), (Lessons, "move('page_down')")]
+)
+async def test_a_page_key_before_the_list_is_laid_out_does_nothing(
+    screen: type[Screen[None]], action: str
+) -> None:
+    async with stand() as it:
+        await it.app.push_screen(over := screen())
+        listed = over.query_one(OptionList)
+        listed.clear_options()
+        listed.add_option(Option("a row", id="err/rnr-retry-exceeded"))
+        listed.highlighted = 0
+        await over.run_action(action)
+        assert it.app.screen is over
+        await it.pilot.press("escape")
+        await it.until(lambda: it.app.screen is it.app.main)
+
+
+async def test_a_letter_that_is_read_after_the_palette_was_closed_does_nothing() -> None:
+    async with stand() as it:
+        await it.app.push_screen(palette := Palette())
+        palette.dismiss()
+        await it.until(lambda: not palette.is_running)
+        palette._gather_commands("r")
+        await it.say("show pd")
+        await it.sees("A.pd0")

@@ -212,7 +212,10 @@ class LivePrompt:
             return False
         took = app.renderer.mouse_handlers.mouse_handlers[at.y][at.x]
         event = MouseEvent(at, kind, button, frozenset())
-        answer = app.context.copy().run(took, event)
+        try:
+            answer = app.context.copy().run(took, event)
+        except AssertionError:  # of the menu, which has closed since it was drawn
+            answer = NotImplemented
         app.invalidate()
         return answer is not NotImplemented
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar
 
@@ -165,7 +166,8 @@ class Lessons(ModalScreen[None], Cover[None]):
 
     def action_move(self, way: str) -> None:
         """Move the mark; the words that are sought keep the keys."""
-        getattr(self._list, f"action_{way}")()
+        with suppress(KeyError):  # it is not laid out yet, and knows no page
+            getattr(self._list, f"action_{way}")()
 
 
 def _fitted(text: str, width: int, style: str = "") -> Content:

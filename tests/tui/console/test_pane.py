@@ -3,6 +3,8 @@
 import asyncio
 
 import pytest
+from prompt_toolkit.data_structures import Point
+from prompt_toolkit.mouse_events import MouseButton, MouseEventType
 from textual import events
 from textual.geometry import Offset
 
@@ -214,6 +216,17 @@ async def test_a_letter_after_esc_is_a_letter_and_alt_is_alt() -> None:
         it.press("alt+b")
         it.type("y ")
         await it.prompt("load y x")
+
+
+async def test_a_click_at_a_menu_that_has_just_closed_does_nothing() -> None:
+    async with bench() as it:
+        it.type("post")
+        await it.sees("post_send")
+        live = it.console.live
+        live.session.default_buffer.complete_state = None
+        y, row = next((y, row) for y, row in enumerate(it.rows()) if row.strip() == "post_send")
+        live.mouse(Point(row.index("post"), y), MouseEventType.MOUSE_UP, MouseButton.LEFT)
+        await it.prompt("post")
 
 
 async def test_esc_closes_the_menu() -> None:
