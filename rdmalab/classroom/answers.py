@@ -5,6 +5,7 @@ choice mixed with a key. A seal keeps a reader from reading them. It keeps no pr
 from trying every answer; where that matters the grader alone judges: `judged: grader`.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from hashlib import sha256, shake_256
@@ -16,13 +17,14 @@ from rdmalab.classroom.lab_file import LabFile
 from rdmalab.classroom.model import Choice, Task
 from rdmalab.classroom.playing import BrokenLab, begun, run_steps
 from rdmalab.classroom.work_log import WHOLE, LogState, tries_of, was_noted
-from rdmalab.command import NotUnderstood
+from rdmalab.command import NotUnderstood, UserError
 from rdmalab.grammar.quantities import whole
 from rdmalab.grammar.values import without_prefix
 from rdmalab.scenario.expect import value_text
 from rdmalab.scenario.parameters import fill
 from rdmalab.scenario.reading import LETTERS
 from rdmalab.spec.rules import ERRNO_NAMES
+from rdmalab.views import fmt
 
 NOTED = "noted, your instructor judges it"
 """The reason an answer has no verdict where the grader alone judges it."""
@@ -30,6 +32,34 @@ _ERRNOS = {name: number for number, name in ERRNO_NAMES.items()}
 _RIGHT, _WRONG = "+", "-"  # begin the text below a seal
 _DIGITS = 16  # of the hash of a value
 _NONCE = 6  # octets; each choice of a file has other ones
+
+
+def letters(task: Task) -> str:
+    """The letters of the answers that a task offers; empty if it offers none."""
+    return LETTERS[: len(task.choice or ())]
+
+
+class WrongTask(UserError):  # noqa: N818  (it says what is wrong with the name of a task)
+    """Raised for a task that does not exist, or that asks for no answer."""
+
+
+def chosen(task: Task, text: str) -> str:
+    """The number of the choice that an answer names: by letter, number or words of its text.
+
+    An answer to a task without choices as it is. Raises WrongTask if it names none, or several.
+    """
+    if task.choice is None:
+        return text
+    word = text.strip().casefold().rstrip(").")
+    texts = [each.text.casefold().rstrip(".") for each in task.choice]
+    exact = [str(number) for number, known in enumerate(zip(LETTERS, texts, strict=False), 1)
+             if word in (str(number), *known)]  # fmt: skip
+    whole = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
+    found = exact or [str(number) for number, each in enumerate(texts, 1) if whole.search(each)]
+    if len(found) != 1 or not word:
+        are = "names more than one" if found else "is none"
+        raise WrongTask(f"{text} {are} of the answers of {task.id}: {fmt.either(letters(task))}")
+    return found[0]
 
 
 class Judgement(NamedTuple):

@@ -1,11 +1,10 @@
 """A lab that is open: lines, answers and hints, and what they are worth."""
 
-import re
 import time
 from collections.abc import Callable, Mapping
 
 from rdmalab.classroom import submission
-from rdmalab.classroom.answers import NOTED
+from rdmalab.classroom.answers import NOTED, WrongTask, chosen
 from rdmalab.classroom.feedback import cause_of
 from rdmalab.classroom.goals import judge, parsed, truth
 from rdmalab.classroom.grade_document import Grade, Result
@@ -38,7 +37,6 @@ from rdmalab.grammar.hints import quoted
 from rdmalab.grammar.quantities import spelled
 from rdmalab.grammar.syntax import command_texts
 from rdmalab.scenario.field_types import FORMAT, is_word
-from rdmalab.scenario.reading import LETTERS
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.spec.states import ERROR_STATES
@@ -46,34 +44,6 @@ from rdmalab.views import fmt
 
 _QUICK_S = 0.1
 _SPARE = 4  # times as long as a grade takes, before the next one
-
-
-def letters(task: Task) -> str:
-    """The letters of the answers that a task offers; empty if it offers none."""
-    return LETTERS[: len(task.choice or ())]
-
-
-class WrongTask(UserError):  # noqa: N818  (it says what is wrong with the name of a task)
-    """Raised for a task that does not exist, or that asks for no answer."""
-
-
-def chosen(task: Task, text: str) -> str:
-    """The number of the choice that an answer names: by letter, number or words of its text.
-
-    An answer to a task without choices as it is. Raises WrongTask if it names none, or several.
-    """
-    if task.choice is None:
-        return text
-    word = text.strip().casefold().rstrip(").")
-    texts = [each.text.casefold().rstrip(".") for each in task.choice]
-    exact = [str(number) for number, known in enumerate(zip(LETTERS, texts, strict=False), 1)
-             if word in (str(number), *known)]  # fmt: skip
-    whole = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
-    found = exact or [str(number) for number, each in enumerate(texts, 1) if whole.search(each)]
-    if len(found) != 1 or not word:
-        are = "names more than one" if found else "is none"
-        raise WrongTask(f"{text} {are} of the answers of {task.id}: {fmt.either(letters(task))}")
-    return found[0]
 
 
 class WrongWork(UserError):  # noqa: N818  (it says what is wrong with a submission)
@@ -112,6 +82,7 @@ class LabSession:
         self.hints: list[str] = []
         self.log = WorkLog(student=self.student)
         self.skipped: list[str] = []
+        self._reported: set[str] = set()  # questions that were reported as open
         self.met: dict[str, bool] = {}
         """`task: goal` → whether it is met now, for the goals that `turned` looks at."""
         self.turned(self.session)
@@ -300,8 +271,10 @@ class LabSession:
         newest = self.work.newest
         was_open, self._was_open = self._was_open, self.open_task
         if any(each.shows for each in newest):
-            text = self.cause() or (
-                self._text_without_cause() if was_open is self._was_open else ""
+            text = (
+                self.cause()
+                or self._open_question_text()
+                or (self._text_without_cause() if was_open is self._was_open else "")
             )
             before, self._shown_cause = self._shown_cause, text
             return self._shown_cause if self._shown_cause != before else ""
@@ -335,16 +308,28 @@ class LabSession:
         doctor, or if only a call was refused and a command has succeeded since. A guided lab has
         one open task, whose name is left out.
         """
-        if "why" in self._rulebook().shut:
-            return ""
-        pairs = zip(self.lab.document.tasks, self.latest.results, strict=False)
-        is_open = [task for task, result in pairs
-                   if result.passed is False and task.goal and self.tells(task)]  # fmt: skip
-        found = cause_of(self.session, is_open, of_calls=self._is_refused())
-        if found is None:
+        if (found := self._found_cause(is_shown=True)) is None:
             return ""
         named = "" if self.lab.document.guided else f"{found[0].id}: "
         return f"{named}{found[0].when_wrong[found[1]]}"
+
+    def _found_cause(self, *, is_shown: bool) -> tuple[Task, str] | None:
+        """The open task that has words for the cause, and the cause. is_shown: not held back."""
+        if "why" in self._rulebook().shut:
+            return None
+        pairs = zip(self.lab.document.tasks, self.latest.results, strict=False)
+        is_open = (task for task, result in pairs if result.passed is False and task.goal)
+        found = [task for task in is_open if self.tells(task) is is_shown]
+        return cause_of(self.session, found, of_calls=self._is_refused())
+
+    def _open_question_text(self) -> str:
+        """The report of an open question for which words are held back, once for each; or empty."""
+        question = None if self.lab.document.guided else self.held_for
+        if question is None or (found := self._found_cause(is_shown=False)) is None:
+            return ""
+        self._reported.add(question.id)
+        words = f"words about {found[0].id} may contain the answer"
+        return f"{question.id} is not answered yet, and {words}. Answer it, or go on to see them."
 
     def _text_without_cause(self) -> str:
         """Text that the open task shows if no cause fits: `hello: The bytes have to arrive …`.
@@ -394,8 +379,8 @@ class LabSession:
         return next(iter(failed or waits), None)
 
     def tells(self, task: Task) -> bool:
-        """Whether no question before a task is open: words about the task may have the answer."""
-        tasks, question = self.lab.document.tasks, self.open_question
+        """Whether no question before a task holds words about the task back: see `held_for`."""
+        tasks, question = self.lab.document.tasks, self.held_for
         return question is None or tasks.index(task) < tasks.index(question)
 
     def is_used_up(self, task: Task) -> bool:
@@ -405,12 +390,24 @@ class LabSession:
     @property
     def open_question(self) -> Task | None:
         """The open task if it asks for an answer, else the first that does and can be answered."""
-        pairs = list(zip(self.lab.document.tasks, self.latest.results, strict=False))
-        asks = [task for task, result in pairs
+        if (first := self.open_task) is not None and first.is_asked:
+            return first
+        return next(iter(self._open_questions), None)
+
+    @property
+    def _open_questions(self) -> list[Task]:
+        pairs = zip(self.lab.document.tasks, self.latest.results, strict=False)
+        return [task for task, result in pairs
                 if task.is_asked and not task.hidden and not result.passed
                 and result.reason != NOTED and not self.is_used_up(task)]  # fmt: skip
-        first = self.open_task
-        return first if first is not None and first.is_asked else next(iter(asks), None)
+
+    @property
+    def held_for(self) -> Task | None:
+        """The first open question, for whose sake words that may answer it are held back.
+
+        None: there is none that was not reported as open, to go on without the answer.
+        """
+        return next((task for task in self._open_questions if task.id not in self._reported), None)
 
     def next_hint(self, task: Task) -> int:
         """The number of the first hint that was not taken yet, from 1; 0: all were taken."""
@@ -446,8 +443,8 @@ class LabSession:
         self._log_answer(task, given)
 
     def _log_answer(self, task: Task, given: str) -> None:
-        is_told = given.isdecimal() and task.judged != GRADER
-        self.log.add(" ".join([ANSWER, task.id, *([given] if is_told else [])]))
+        is_shown = given.isdecimal() and task.judged != GRADER
+        self.log.add(" ".join([ANSWER, task.id, *([given] if is_shown else [])]))
 
     def _reopened(self, world: Mapping[str, str]) -> LabFile:
         path, params = self.lab.source.path, self.lab.params

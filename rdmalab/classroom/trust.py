@@ -4,12 +4,12 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from rdmalab.classroom.answers import number_of_choice, right_answers
+from rdmalab.classroom.answers import WrongTask, number_of_choice, right_answers
 from rdmalab.classroom.goals import parsed
 from rdmalab.classroom.instructor_model import Solution
 from rdmalab.classroom.judging import JudgedWork, grade
 from rdmalab.classroom.lab_file import LabFile, loads
-from rdmalab.classroom.lab_session import LabSession, WrongTask
+from rdmalab.classroom.lab_session import LabSession
 from rdmalab.classroom.model import GRADER, LabDocument
 from rdmalab.classroom.playing import begun
 from rdmalab.classroom.public import published

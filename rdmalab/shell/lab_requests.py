@@ -285,7 +285,7 @@ def short_answer(evaluation: "Evaluation", line: str) -> str:
     if len(word) != 1 or not word.isalnum():
         return line
     if evaluation.exercise is not None:
-        from rdmalab.classroom.lab_session import letters
+        from rdmalab.classroom.answers import letters
 
         offered, name = ("", "") if task is None else (letters(task), f"{task.id} ")
         others = {

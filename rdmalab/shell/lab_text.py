@@ -400,7 +400,7 @@ def choices(task: "Task") -> list[str]:
 
 def how_to_answer(task: "Task") -> str:
     """`a, b or c answers; 1 answer counts`, `type: answer TEXT`."""
-    from rdmalab.classroom.lab_session import letters
+    from rdmalab.classroom.answers import letters
 
     if not task.choice:
         return "type: answer TEXT"

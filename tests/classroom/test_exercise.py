@@ -7,8 +7,9 @@ import pytest
 
 from rdmalab import Exercise, disk
 from rdmalab.classroom import submission
+from rdmalab.classroom.answers import WrongTask
 from rdmalab.classroom.exercise import RuleBroken
-from rdmalab.classroom.lab_session import WrongTask, WrongWork
+from rdmalab.classroom.lab_session import WrongWork
 from rdmalab.classroom.owner import ANYONE
 from rdmalab.cli import main
 from rdmalab.scenario.source import FileError

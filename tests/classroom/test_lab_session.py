@@ -3,8 +3,9 @@
 import pytest
 
 from rdmalab.classroom import submission
+from rdmalab.classroom.answers import WrongTask
 from rdmalab.classroom.grading import Item, grade_submission
-from rdmalab.classroom.lab_session import LabSession, WrongTask
+from rdmalab.classroom.lab_session import LabSession
 from rdmalab.classroom.owner import given
 from rdmalab.classroom.public import published
 from rdmalab.session.lines import replies

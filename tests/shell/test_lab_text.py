@@ -147,6 +147,36 @@ def test_words_that_answer_a_question_come_after_its_answer(tmp_path: Path) -> N
     assert words in typed(prompt, "task records")
 
 
+def test_an_open_question_is_reported_once_then_the_words_about_a_later_task_are_shown(
+    talk: Prompt,
+) -> None:
+    move = "modify_qp A.qp0 state=RTS"
+    words = "→ up: A move was refused. Read which attribute is missing or too much."
+    told = typed(talk, move)
+    assert "A move was refused" not in told
+    assert "→ attributes is not answered yet, and words about up may contain the answer." in told
+    assert words in typed(talk, move)
+    assert "is not answered yet" not in typed(talk, *A_UP, SEND, "run")
+
+
+def test_the_words_wait_for_each_question_that_is_open(tmp_path: Path) -> None:
+    prompt = Prompt(f"load {plain_lab(tmp_path, 'reuse')} student=s1", width=300)
+    words = "The buffer was written before the device had read it."
+    lab = prompt.conversation.exercise
+    assert lab is not None
+    second = lab.lab.params["second"]
+    send = "post_send A.qp0 opcode=SEND sg=A.buf[0:16] flags=SIGNALED"
+    lines = (send, f'write A.buf[0:5] "{second}"', "run 1ms")
+    shown = typed(prompt, *lines)
+    assert "→ see is not answered yet, and words about records may" in shown
+    prompt.ask(f"answer see {second}")
+    shown = typed(prompt, *lines)
+    assert words not in shown
+    assert "→ copied is not answered yet" in shown
+    shown = typed(prompt, *lines, "task records")
+    assert words in shown
+
+
 LOC_LEN = "The message is longer than the receive that it took."
 
 
