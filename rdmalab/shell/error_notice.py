@@ -23,6 +23,8 @@ _NEWEST = 2_000  # records: it is computed after every run, without being asked 
 _MARGIN = 12  # columns of the sign and of the event
 _MOMENTS = 2  # at which the cause is looked for
 _ERRORS = (QPState.ERR, QPState.SQE)
+CAUSE = "  cause  "
+"""The lead of the row that names the cause."""
 _ENDS = (Kind.WQE_COMPLETED, Kind.CQE_ADDED, Kind.STATE_CHANGED)
 
 
@@ -104,7 +106,7 @@ def _rows(
     name = examination.report.name
     for cause in [*examination.report.causes, *examination.report.waits][:1]:
         fact, event = (*cause.finding.evidence, (cause.check.row.rule, None))[0]
-        yield Row(RowPart.NEXT, named(cause.name, fact), "  cause  ", event)
+        yield Row(RowPart.NEXT, named(cause.name, fact), CAUSE, event)
         name = cause.name if cause.name and cause.subject.sort is not Sort.CALL else name
     asked = "why" if is_only else f"why {name}"
     offers = [] if log.session.refusal(asked) else [f"{asked} (evidence, tested fix)"]

@@ -227,6 +227,8 @@ async def in_lab(
     """
     line = short_answer(evaluation, line)
     lab, session = evaluation.exercise, evaluation.lab.session
+    task = lab.open_task if lab is not None else None
+    evaluation.output.hides_cause = task is not None and lab is not None and task is lab.held_for
     if lab is not None and session is lab.session:
         if foul := lab.refusal(session, line) or lab.refusal_at_limit(line):
             evaluation.report_error(foul)

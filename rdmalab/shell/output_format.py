@@ -25,7 +25,8 @@ class OutputFormat:
 
     Plain: no drawings or alignment, one fact a line of ≤100 characters.
     notes_beside: rows in which another part of the screen shows what a lesson or a lab says; what
-    fits there is not printed. 0: there is no such part.
+    fits there is not printed. 0: there is no such part. hides_cause: the task of a lab that is next
+    is a question, and the cause of a failure may be its answer.
     """
 
     session: Session
@@ -33,6 +34,7 @@ class OutputFormat:
     plain: bool = False
     ascii: bool = False
     notes_beside: int = 0
+    hides_cause: bool = False
     _trouble: "ErrorNotice | None" = None
 
     @property

@@ -204,6 +204,7 @@ _TAKES: dict[Kind, Callable[[Session, Record, Notes], None]] = {
 
 
 _STORY = 100  # lines of a long run that are offered at once
+_HIDDEN = "not shown before the open question is answered"
 _LOOKED_AT = 10_000  # its first events, among which polls without a result are left out
 
 
@@ -343,9 +344,11 @@ def _travelled(output: OutputFormat, travel: RunControl) -> list[Line]:
         lines.append(plain(f"… {more:,} more events: show story last={min(more, _STORY)}", DIM))
     width = output.page.width
     for row in output.trouble.rows(session, first, width):
-        from rdmalab.shell import show_why
+        from rdmalab.shell import error_notice, show_why
 
-        lines += show_why.row_lines(row, width, plain=output.plain)
+        is_hidden = output.hides_cause and row.lead == error_notice.CAUSE
+        shown_row = row._replace(text=_HIDDEN, event=None) if is_hidden else row
+        lines += show_why.row_lines(shown_row, width, plain=output.plain)
     return [*lines, _stand(session, travel), *_stuck(session)]
 
 

@@ -169,12 +169,16 @@ def test_the_words_wait_for_each_question_that_is_open(tmp_path: Path) -> None:
     lines = (send, f'write A.buf[0:5] "{second}"', "run 1ms")
     shown = typed(prompt, *lines)
     assert "→ see is not answered yet, and words about records may" in shown
+    assert "the program wrote A.buf[0:5]" not in shown
+    assert "  cause  not shown before the open question is answered" in shown
     prompt.ask(f"answer see {second}")
     shown = typed(prompt, *lines)
     assert words not in shown
     assert "→ copied is not answered yet" in shown
+    assert "the program wrote A.buf[0:5]" not in shown
     shown = typed(prompt, *lines, "task records")
     assert words in shown
+    assert "  cause  the program wrote A.buf[0:5]" in shown
 
 
 LOC_LEN = "The message is longer than the receive that it took."
