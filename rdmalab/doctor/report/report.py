@@ -114,11 +114,9 @@ class Report(AnswerInRows):
 
     @property
     def is_trouble(self) -> bool:
-        """Whether something is wrong, or was: no wait in progress, and no mere suspicion."""
-        kind = self.outcome.kind
-        ended_well = self.outcome.good and kind is not Status.LATE
-        waits = kind is Status.PENDING and self.outcome.ends_well
-        return bool(self.causes) or not (ended_well or waits)
+        """Whether something is wrong: no success, even late, no wait in progress, no suspicion."""
+        waits = self.outcome.kind is Status.PENDING and self.outcome.ends_well
+        return bool(self.causes) or not (self.outcome.good or waits)
 
     @property
     def chain(self) -> list[Cause]:

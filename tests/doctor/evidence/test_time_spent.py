@@ -31,7 +31,7 @@ def test_time_spent_of_a_late_send(lines: tuple[str, ...], text: str, slug: str)
     assert [wait.text for wait in spent(lab).waits] == [text]
     report = why(lab, "A.qp0.wr[7]")
     assert (report.outcome.kind, report.slug) == (Status.LATE, slug)
-    assert report.is_trouble
+    assert not report.is_trouble
     assert text in report.text
 
 
