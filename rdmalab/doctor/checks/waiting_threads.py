@@ -148,7 +148,7 @@ def nothing_outstanding(case: Case, waits: ThreadWait) -> Finding:
         evidence, advice = [*waits.own_poll(), *evidence], waits.one_poll_each()
     return (wait if waits.serves else fail)(
         *(evidence or [fact(f"no queue pair completes on {names}")]), waits.words(),
-        *thread_waits.unread_events(case),
+        *conditions.unread_events(case),
         cure=Fix(program=advice), since=waits.since(),
     )  # fmt: skip
 
@@ -226,7 +226,7 @@ def silent_peer(case: Case, waits: ThreadWait) -> Finding:
     return (wait if waits.serves else fail)(
         *skipped, fact(f"{receives} posted on {where}, and no message has come for it"),
         sent, *(each.words() for each in idle[:1]), waits.words(),
-        *thread_waits.unread_events(case), cure=cure, since=waits.since(),
+        *conditions.unread_events(case), cure=cure, since=waits.since(),
     )  # fmt: skip
 
 
@@ -293,7 +293,7 @@ def condition_false(case: Case, waits: ThreadWait) -> Finding:
     )
     cure = Fix(program=change)
     return (wait if idle else fail)(
-        *unposted, *values, *written, *thread_waits.unread_events(case),
+        *unposted, *values, *written, *conditions.unread_events(case),
         waits.words(), cure=None if idle else cure, since=waits.since(),
     )  # fmt: skip
 

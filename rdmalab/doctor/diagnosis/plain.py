@@ -225,7 +225,7 @@ def _is_trouble(session: Session, log: Log, examination: Examination) -> bool:
     return not (ordered or serves or found.good or found.rule in BLOCKING)
 
 
-_SERVES = ("silent-peer", "condition-false")
+_SERVES = ("silent-peer", "condition-false", "write-no-signal")
 """Without a cause these say that a thread in a loop without end waits for the next request."""
 
 

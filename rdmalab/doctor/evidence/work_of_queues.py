@@ -51,6 +51,13 @@ def has_work_for(qp: QueuePair, cqs: Sequence[Thing]) -> bool:
     return sends or (qp.recv_cq in numbers and receives)
 
 
+def is_one_sided(log: Log, qp: QueuePair) -> bool:
+    """Whether a queue pair in RTS has done requests, and none that takes a receive of its peer."""
+    done = [rec.send_wqe_of(r).work for r in log.about(Kind.WQE_COMPLETED, qp.thing)]
+    messages = any(work is None or work.consumes_receive for work in done)
+    return bool(done) and not messages and qp.state is QPState.RTS
+
+
 def under_way(qp: QueuePair) -> list[Subject]:
     """Its oldest and its newest send that are not done."""
     wqes = [wqe for serial, wqe in qp.sq.wqes.items() if serial >= qp.comp.serial]

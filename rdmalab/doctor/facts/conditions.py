@@ -16,6 +16,8 @@ from rdmalab.grammar.nodes import COMPARISONS, Binary, Index, Literal, Node, Pat
 from rdmalab.grammar.text import octets
 from rdmalab.grammar.trees import facts, render
 from rdmalab.hca.wr import Cqe
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import Kind
 from rdmalab.spec.work import WCFlags, WROpcode
 from rdmalab.views import fmt
 from rdmalab.world.programs import programs_of
@@ -260,3 +262,15 @@ def value_text(value: object, field: str = "") -> str:
     if field in _HEX and isinstance(value, int):
         return f"{value:#x}"
     return getattr(value, "name", None) or str(value)
+
+
+def unread_events(case: Case) -> list[Evidence]:
+    """`2 asynchronous events of B are unread, the oldest GID_CHANGE`; nothing if all are read."""
+    unread = case.hca.async_events
+    if not unread:
+        return []
+    raised, oldest = case.log.of(Kind.ASYNC_RAISED, case.node)[-len(unread) :], unread[0][0]
+    at = next((rec.event_of(r) for r in raised if rec.async_event_of(r) is oldest), None)
+    many = f"{len(unread)} asynchronous events of {case.node} are"
+    many = many if len(unread) > 1 else f"1 asynchronous event of {case.node} is"
+    return [fact(f"{many} unread, the oldest {oldest.name}", at)]

@@ -11,7 +11,7 @@ from rdmalab.doctor.evidence import components
 from rdmalab.doctor.evidence.finding import Evidence, fact
 from rdmalab.doctor.evidence.host_reads import watched
 from rdmalab.doctor.evidence.posting_calls import SENDING, unlinked
-from rdmalab.doctor.evidence.work_of_queues import has_work_for, subject_of_cqe
+from rdmalab.doctor.evidence.work_of_queues import has_work_for, is_one_sided, subject_of_cqe
 from rdmalab.doctor.facts.lines_to_run import is_to_post, is_to_write
 from rdmalab.doctor.moments.future import goes_on
 from rdmalab.grammar.program import Line
@@ -322,13 +322,24 @@ class ThreadWait:
         """Whether it waits for the next request in a loop without end, and has served some.
 
         It has taken completions, or it sleeps in a line that it has passed before, and its loop
-        sends nothing before that. What came before the log begins may have been its own.
+        sends nothing before that; or its peer has served itself, by one-sided requests. What came
+        before the log begins may have been its own.
         """
         if 0 not in self.program.loops:
             return False
         cqs = [self.case.world.find(cq, CompletionQueue) for cq in self.cqs]
         older = self.case.log.begins > 0 and any(cq.total > len(cq.cqes) for cq in cqs)
-        return older or any(each.by == self.name for each in self.taken) or self._came_round
+        took = older or any(each.by == self.name for each in self.taken)
+        return took or self._came_round or self._goes_round
+
+    @property
+    def _goes_round(self) -> bool:
+        """Whether it polls without blocking in a loop that it never leaves, for a silent peer."""
+        program = self.program
+        blocks = program.state is ProgramState.WAITING or program.line.word == "poll"
+        leaves = blocks or any(line.word == "stop" for line in program.lines)
+        peers = (peer_of(self.case.world, qp) for qp in self.feeding if not leaves)
+        return any(peer is not None and is_one_sided(self.case.log, peer) for peer in peers)
 
     @property
     def _came_round(self) -> bool:
@@ -486,15 +497,3 @@ def armed_words(case: Case, cq: CompletionQueue) -> Evidence:
         return fact(f"{name} was armed for {ARMS[cq.armed]}", event)
     spent = case.log.last(Kind.CQ_EVENT_RAISED, cq.thing) or event
     return fact(f"{name} was armed at event {event}; the event it raised disarmed it", spent)
-
-
-def unread_events(case: Case) -> list[Evidence]:
-    """`2 asynchronous events of B are unread, the oldest GID_CHANGE`; nothing if all are read."""
-    unread = case.hca.async_events
-    if not unread:
-        return []
-    raised, oldest = case.log.of(Kind.ASYNC_RAISED, case.node)[-len(unread) :], unread[0][0]
-    at = next((rec.event_of(r) for r in raised if rec.async_event_of(r) is oldest), None)
-    many = f"{len(unread)} asynchronous events of {case.node} are"
-    many = many if len(unread) > 1 else f"1 asynchronous event of {case.node} is"
-    return [fact(f"{many} unread, the oldest {oldest.name}", at)]

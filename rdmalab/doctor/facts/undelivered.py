@@ -222,12 +222,17 @@ def waiters(case: Case) -> list[QueuePair]:
             if qp.recv_cq == cq.number]  # fmt: skip
 
 
+def watchers(case: Case, qp: QueuePair) -> list[ThreadWait]:
+    """The waits of the programs that look at the completion queue of its receives."""
+    waits = (ThreadWait(case, each) for each in programs_of(case.world) if not each.state.is_over)
+    return [each for each in waits if Thing(Noun.CQ, qp.node, qp.recv_cq) in each.cqs]
+
+
 def watcher(case: Case, qp: QueuePair) -> str:
     """The program that waits for a completion of its receives, in words; empty if none does."""
+    for waits in watchers(case, qp):
+        return waits.name
     thing = Thing(Noun.CQ, qp.node, qp.recv_cq)
-    for program in programs_of(case.world):
-        if not program.state.is_over and thing in ThreadWait(case, program).cqs:
-            return case.name(Noun.PROGRAM, program.node, program.number)
     cq = case.world.nodes[qp.node].cqs.items.get(qp.recv_cq)
     armed = cq is not None and cq.armed
     return f"the program that armed {case.names.of(thing)}" if armed else ""

@@ -76,6 +76,31 @@ def test_uc_loss_after_a_write() -> None:
     assert why(lab, _RECV).slug == "uc-loss"
 
 
+_CLIENT = f"program A.tx lines={{{_WRITE}; poll A.cq0}}"
+_SERVES = "program B.rx lines={{loop; {}; sleep 20us; end}}"
+
+
+@pytest.mark.parametrize("lines", [
+    (_SERVES.format("poll_cq B.cq0"), _CLIENT),
+    (RECV, _SERVES.format("poll_cq B.cq0"), _CLIENT),
+    (RECV, _SERVES.format(f"poll B.cq0; {RECV}"),
+     _CLIENT.replace("{", "{" + SEND + "; poll A.cq0; ")),
+])  # fmt: skip
+def test_a_plain_write_beside_an_idle_server_is_no_failure(lines: tuple[str, ...]) -> None:
+    lab = lab_of(*lines, "run 200us")
+    for asked in ("", "B.rx"):
+        report = why(lab, asked)
+        assert not report.is_trouble, report.text
+        assert not report.causes
+    assert "write-no-signal" in [cause.check.slug for cause in why(lab, "B.rx").waits]
+
+
+def test_a_plain_write_to_a_server_that_blocks_for_its_first_message() -> None:
+    lab = lab_of(RECV, _SERVES.format("poll B.cq0"), _CLIENT, "run 200us")
+    assert why(lab).slug == why(lab, "B.rx").slug == "write-no-signal"
+    assert why(lab).is_trouble
+
+
 def test_write_no_signal_with_an_armed_cq() -> None:
     lab = lab_of("req_notify_cq B.cq0", RECV, _WRITE, "run", pair="use rc_pair channel=1")
     assert blamed(lab, _RECV) == ["write-no-signal"]
