@@ -112,3 +112,39 @@ def test_bytes_that_a_later_request_brought_are_well(mistake: str, wr_id: int, t
 def test_bytes_of_which_a_later_request_brought_a_part_name_the_failure() -> None:
     lab = played("use rc_pair", _BAD_RKEY, *_AGAIN, _WRITE.format(4, 258), "run 100us")
     assert why(lab, "B.mr0[256:260]").slug == "rem-access"
+
+
+_SENT_ON = (
+    "post_send B.qp0 wr_id={} opcode=RDMA_WRITE sg=B.mr0[0:64] remote=A.mr0[{}] flags=SIGNALED; "
+    "poll B.cq0"
+)
+_FLAG_FIRST = (
+    "use rc_pair", "link rate=100Mbps", "fill A.mr0[0:64] 1", "fill A.mr0[100:101] 1",
+    "program A.tx lines={post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[100:101] "
+    "remote=B.mr0[512]; post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[0:64] "
+    "remote=B.mr0[0] flags=SIGNALED; poll A.cq0}",
+)  # fmt: skip
+_WAITS = f"wait B.mr0[512] == 1; {_SENT_ON.format(2, 2048)}"
+
+
+@pytest.mark.parametrize("lines", [
+    f"loop; {_WAITS}; fill B.mr0[512:513] 0; end", f"{_WAITS}; {_SENT_ON.format(3, 2560)}",
+])  # fmt: skip
+def test_bytes_that_were_sent_on_too_early_are_wrong_without_a_question_too(lines: str) -> None:
+    lab = played(*_FLAG_FIRST, f"program B.user lines={{{lines}}}", "run 1ms")
+    for asked in ("", "A.mr0[2048:2112]"):
+        report = why(lab, asked)
+        assert (report.slug, report.is_trouble) == ("read-before-complete", True)
+        assert "A.mr0[2048:2112]" in report.name
+
+
+@pytest.mark.parametrize("polls", [(), ("poll_cq B.cq0",)])
+def test_second_receive_on_bytes_of_an_unpolled_one(polls: tuple[str, ...]) -> None:
+    """Calls of another node in between are no reading of the first message."""
+    posts = ("post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]", "post_recv B.qp0 wr_id=2 sg=B.mr0[32:96]")
+    send = "post_send A.qp0 wr_id={} opcode=SEND sg=A.mr0[{}:{}] flags=SIGNALED"
+    lab = played("use rc_pair", "fill A.mr0[0:64] 7", *posts, send.format(1, 0, 64), "run", *polls,
+                 send.format(2, 64, 128), "run", "poll_cq B.cq0 num_entries=2")  # fmt: skip
+    report = why(lab)
+    assert report.is_trouble is not bool(polls)
+    assert polls or report.slug == "same-buffer-twice"

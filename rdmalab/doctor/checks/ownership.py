@@ -7,7 +7,7 @@ from rdmalab.doctor.evidence.host_reads import (
     is_lost,
     replaced,
     unseen,
-    was_seen,
+    was_read,
     written_over,
 )
 from rdmalab.doctor.facts.memory_waits import concerning
@@ -130,7 +130,7 @@ def _sent_on(case: Case) -> tuple[str, Unseen] | None:
 def _replaced(case: Case, each: ownership.Twice) -> bool:
     """Whether the second request changed bytes that nothing had read since the first ended."""
     first, second = each.first.ended or 0, each.second.ended or 0
-    if was_seen(case.log, case.node, each.piece, first, second):
+    if was_read(case.log, case.node, each.piece, first, second):
         return False
     wrote = [(event_of(r), cut) for r in case.log.since(first + 1, Kind.MEMORY_WRITTEN)
              if node_of(r) == case.node and event_of(r) <= second

@@ -12,6 +12,7 @@ from rdmalab.doctor.evidence.messages import (
     arrived_with,
     is_request,
     meet,
+    offset_in,
     piece_of,
     posted_as,
 )
@@ -24,6 +25,7 @@ from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.work import WROpcode
+from rdmalab.wire.packet import Packet
 from rdmalab.world.programs import programs_of
 
 _WRITES = (WROpcode.RDMA_WRITE, WROpcode.RDMA_WRITE_WITH_IMM)
@@ -95,6 +97,7 @@ class _Read(NamedTuple):
     event: int
     piece: Piece
     over: bool
+    sent: Message | None = None
 
 
 def _looks(log: Log, lines: list[Line]) -> Iterator[tuple[Line, Piece]]:
@@ -153,22 +156,26 @@ def _fetches(log: Log, node: str) -> Iterator[_Read]:
         event, piece = rec.event_of(record), piece_of(record)
         if any(wrote < event and meet([piece], [own]) for wrote, own in filled):
             continue
-        for ran in log.within(_posted(log, record) or -1):
+        sent = _sent_with(log, record)
+        for ran in log.within(sent.posted) if sent is not None else ():
             thing = Thing(Noun.PROGRAM, *rec.place_of(ran))
             if rec.kind_of(ran) is Kind.PROGRAM_RAN and (program := programs.get(thing)):
                 at = rec.line_number_of(ran) - 1
                 if any(line.word in ("wait", "poll") for line in program.lines[:at]):
                     over = program.state.is_over
-                    yield _Read(thing, program.lines[at], event, piece, over)
+                    yield _Read(thing, program.lines[at], event, piece, over, sent)
 
 
-def _posted(log: Log, read: Record) -> int | None:
-    """The event in which the send was posted for which the adapter read bytes."""
-    thing = Thing(Noun.QP, *rec.place_of(read))
-    sent = (r for r in log.within(rec.event_of(read))
-            if rec.kind_of(r) is Kind.PACKET_SENT and is_request(rec.packet_of(r)))  # fmt: skip
-    wqe = next((wqe for r in sent if (wqe := posted_as(log, thing, r)) is not None), None)
-    return log.event_of(Kind.SEND_POSTED, thing, wqe.serial) if wqe is not None else None
+def _sent_with(log: Log, read: Record) -> Message | None:
+    """The packet of a send that left with the bytes which the adapter read for it."""
+    thing, event = Thing(Noun.QP, *rec.place_of(read)), rec.event_of(read)
+    for record in log.within(event):
+        packet = rec.packet_of(record) if rec.kind_of(record) is Kind.PACKET_SENT else None
+        wqe = posted_as(log, thing, record) if is_request(packet) else None
+        posted = log.event_of(Kind.SEND_POSTED, thing, wqe.serial) if wqe is not None else None
+        if wqe is not None and posted is not None and isinstance(packet, Packet):
+            return Message(thing, wqe, posted, packet, event, offset_in(wqe, packet))
+    return None
 
 
 def _arrived(log: Log, record: Record) -> Arrival | None:
@@ -196,6 +203,12 @@ def early_reads(log: Log, node: str) -> Iterator[EarlyRead]:
         own = came is not None and each in fetches and came.message.thing.node == node
         if came is not None and not own:  # see overtakes
             yield EarlyRead(*each[:4], came)
+
+
+def early_sends(log: Log, node: str) -> list[Message]:
+    """The packets that left with bytes which a message of another node, under way, wrote later."""
+    found = ((each.sent, _under_way(log, node, each)) for each in _fetches(log, node))
+    return [sent for sent, came in found if sent and came and came.message.thing.node != node]
 
 
 def early_fetch(log: Log, message: Message, sent: list[Piece]) -> EarlyRead | None:
@@ -246,8 +259,12 @@ def replaced(log: Log, node: str) -> list[Unseen]:
 def was_seen(log: Log, node: str, piece: Piece, start: int, stop: int) -> bool:
     """Whether a call came between two events, or a program or a request read these bytes."""
     journal = log.session.journal
-    if journal.before(stop) > journal.before(start + 1):
-        return True
+    called = journal.before(stop) > journal.before(start + 1)
+    return called or was_read(log, node, piece, start, stop)
+
+
+def was_read(log: Log, node: str, piece: Piece, start: int, stop: int) -> bool:
+    """Whether a program or a request read these bytes between two events."""
     reads = [r for r in log.since(start, Kind.MEMORY_READ) if rec.event_of(r) <= stop]
     fetched = any(rec.node_of(r) == node and meet([piece], [piece_of(r)]) for r in reads)
     lines = _reads(log, node)

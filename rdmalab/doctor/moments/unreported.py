@@ -7,7 +7,13 @@ from itertools import islice
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence import ownership, posting_calls, work_of_queues
 from rdmalab.doctor.evidence.content import bytes_at
-from rdmalab.doctor.evidence.host_reads import early_reads, unseen, was_seen, written_over
+from rdmalab.doctor.evidence.host_reads import (
+    early_reads,
+    early_sends,
+    unseen,
+    was_read,
+    written_over,
+)
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.messages import (
     Message,
@@ -322,6 +328,9 @@ def spoiled(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
             yield bytes_at(session, read.thing.node, half.piece) or read
     early = (each.program for node in nodes for each in early_reads(log, node))
     yield from (Subject(Sort.PROGRAM, program) for program in early if wanted(program))
+    for message in (each for node in nodes for each in early_sends(log, node)):
+        if wanted(message.thing) and (landed := _landed(session, log, message)) is not None:
+            yield landed
     yield from _replaced(session, log, wanted)
 
 
@@ -337,7 +346,7 @@ def _replaced(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
             # Of the one without a completion there is another answer: that none will come.
             own = (each.subject for each in twice[:2] if each.cq)
             subjects = [subject for subject in own if wanted(subject.thing)]
-            if subjects and not was_seen(log, node, twice.piece, *span):
+            if subjects and not was_read(log, node, twice.piece, *span):
                 yield subjects[0]
 
 
