@@ -113,6 +113,7 @@ def _sge_zero_cure(case: Case, wr: SendWR | RecvWR) -> Fix | None:
 
 _DATA_ONLY = (WROpcode.SEND, WROpcode.RDMA_WRITE)  # what carries neither a number nor a key besides
 _ADVICE = "set num_sge, and addr, length and lkey of as many elements, before you post"
+_NO_LIST = "name the bytes to be sent: sg_list and num_sge, or wr_set_sge after the builder"
 
 
 @check("sge-unfilled")
@@ -131,21 +132,23 @@ def sge_unfilled(case: Case, content: Content) -> Finding:
 
 
 def _unfilled(case: Case, thing: Thing, wqe: SendWqe, posted: int | None) -> str:
-    """The reason an empty message has no byte; nothing if it has some, or had no list at all."""
+    """The reason an empty message has no byte; nothing if it has some, or may be a mere notice."""
     wr = wqe.wr
     if wqe.length:
         return ""
     if wr.sg:
         return _length_text(wqe, case.names.of(thing))
     built = posting_calls.posted_at(case.log, thing, posted, wr.wr_id)
-    if built is None or built.data_setter is not None or wr.opcode not in _DATA_ONLY:
+    if wr.opcode not in _DATA_ONLY or (built is not None and built.data_setter is not None):
         return ""
+    if built is None:
+        return f"{case.names.of(thing)}.wr[{wr.wr_id}] was posted without an element"
     return f"{BUILDERS[wr.opcode]} made {fmt.wr(wr.wr_id)}, and no wr_set_sge followed"
 
 
 def _advice(wqe: SendWqe) -> str:
     """The fix in the program, so that the message has its bytes."""
-    return _ADVICE if wqe.wr.sg else "call wr_set_sge after the builder, before wr_complete"
+    return _ADVICE if wqe.wr.sg else _NO_LIST
 
 
 def _length_text(wqe: SendWqe, name: str) -> str:
@@ -185,19 +188,24 @@ def _sge_unfilled_cure(case: Case, message: Message) -> Fix:
 
 @sge_unfilled.instead
 def _of_receive(case: Case, receive: Receive, message: Message) -> Finding:
-    return _asked(case, message.thing, message.wqe, message.posted)
+    room = receive.wqe is not None and bool(receive.wqe.length)
+    return _asked(case, message.thing, message.wqe, message.posted, room=room)
 
 
 @sge_unfilled.instead
 def _of_send(case: Case, send: Send, wqe: SendWqe) -> Finding:
-    return _asked(case, case.subject.thing, wqe, send.posted)
+    came = messages.executed(case.log, send, case.world.event) if not wqe.length else None
+    taken = (rec.recv_wqe_of(r) for r in case.log.within(event_of(came) if came else -1)
+             if kind_of(r) is Kind.RECV_TAKEN)  # fmt: skip
+    room = wqe.wr.opcode == WROpcode.RDMA_WRITE or any(each.length for each in taken)
+    return _asked(case, case.subject.thing, wqe, send.posted, room=room)
 
 
-def _asked(case: Case, thing: Thing, wqe: SendWqe, posted: int | None) -> Finding:
-    """Of a send, or of the receive that took it: it may be meant so."""
+def _asked(case: Case, thing: Thing, wqe: SendWqe, posted: int | None, *, room: bool) -> Finding:
+    """Of a send, or of the receive that took it: it may be meant so, without room for bytes."""
     if not case.asked:
         return NA
-    text = _unfilled(case, thing, wqe, posted)
+    text = _unfilled(case, thing, wqe, posted) if room or wqe.wr.sg else ""
     if wqe.work is None or not wqe.work.message or not text:
         return ok("what it moves is as long as its list")
     return warn(fact(f"{text}: it moves no byte", posted), cure=Fix(program=_advice(wqe)))

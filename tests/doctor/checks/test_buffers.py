@@ -13,6 +13,7 @@ from tests.doctor.asking import (
     findings,
     lab_on,
     pair,
+    played,
     verdict,
     warning,
     why,
@@ -109,10 +110,25 @@ def test_an_element_of_length_0_means_another_thing_to_drivers() -> None:
     assert warning(driver, "A.qp0.wr[1]") == ["sge-zero", "sge-unfilled"]
 
 
-def test_sge_unfilled_not_for_a_message_without_sges() -> None:
-    lab = pair(RECV, "post_send A.qp0 wr_id=1 opcode=SEND flags=SIGNALED")
-    assert failing(lab, "B.mr0[0:8]") == []
-    assert warning(lab, "A.qp0.wr[1]") == []
+@pytest.mark.parametrize("opcode", ["SEND", "RDMA_WRITE remote=B.mr0[0]"])
+def test_sge_unfilled_of_a_message_without_sges(opcode: str) -> None:
+    lab = pair(RECV, f"post_send A.qp0 wr_id=1 opcode={opcode} flags=SIGNALED")
+    assert failing(lab, "B.mr0[0:8]") == ["sge-unfilled"]
+    assert warning(lab, "A.qp0.wr[1]") == ["sge-unfilled"]
+    assert "A.qp0.wr[1] was posted without an element" in why(lab).text
+    assert not why(lab).is_trouble
+
+
+def test_sge_unfilled_not_for_a_notice_to_a_receive_without_room() -> None:
+    lab = pair("post_recv B.qp0 wr_id=2", "post_send A.qp0 wr_id=1 opcode=SEND flags=SIGNALED")
+    assert warning(lab, "A.qp0.wr[1]") == warning(lab, "B.qp0.recv_wr[2]") == []
+
+
+def test_sge_unfilled_is_the_root_of_a_wait_for_the_bytes() -> None:
+    lab = played("use rc_pair", RECV, "program B.rx lines={poll B.cq0; wait B.mr0[0] == 1}",
+                 "post_send A.qp0 wr_id=1 opcode=SEND flags=SIGNALED", "run 100us")  # fmt: skip
+    for asked in ("", "B.rx"):
+        assert why(lab, asked).slug == "sge-unfilled"
 
 
 def test_sge_unfilled_of_num_sge_0() -> None:
