@@ -144,6 +144,15 @@ def test_a_lost_packet_without_retries_names_the_attribute() -> None:
     assert why(lab).outcome.kind is Status.WELL
 
 
+def test_a_lost_packet_without_retries_names_the_attribute_before_the_timeout_too() -> None:
+    lost = ("use rc_pair timeout=14 retry_cnt=0", "fault drop A->B count=1")
+    for more, slug in ((lost, "loss"), ((lost[0], "link down"), "port-not-active")):
+        lab = played(*more, _WRITE.format("A", 0, "A", "B"), "run 1ms")
+        report = why(lab)
+        assert report.slug == slug
+        assert "A.qp0 was given retry_cnt=0" in report.text
+
+
 def test_a_datagram_that_a_neighbour_took_is_named() -> None:
     lab = played(
         "use ud_pair", "create_qp B.qp1 pd=B.pd0 qp_type=UD send_cq=B.cq0 recv_cq=B.cq0",

@@ -229,7 +229,8 @@ def port_not_active(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Find
     way = f" from {row.source} to {row.target}" if row.target else ""
     return blocking(
         case, *down, fact(f"{row.label} psn={row.psn}{way} was {row.fate_text}", row.event),
-        *_now(case), cure=cure, since=down[0].event if down else None,
+        *_not_retried(case, send, qp), *_now(case), cure=cure,
+        since=down[0].event if down else None,
     )  # fmt: skip
 
 
@@ -321,7 +322,7 @@ def _not_migrated(case: Case, qp: QueuePair) -> list[Evidence]:
 
 def _not_retried(case: Case, send: Send, qp: QueuePair) -> list[Evidence]:
     """Evidence that one lost packet is enough."""
-    if qp.attr.retry_cnt or not send.retries_exhausted:
+    if qp.attr.retry_cnt or not (send.retries_exhausted or send.on_queue):
         return []
     text = f"{case.qp_name(qp)} was given retry_cnt=0: no packet is sent again"
     return [fact(text, set_at(case, qp, Attr.RETRY_CNT))]
