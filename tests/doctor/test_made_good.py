@@ -41,3 +41,18 @@ def test_a_refused_call_that_no_call_has_made_good_is_the_cause(later: tuple[str
     assert why(played("use rc_pair", _RTS_TO_INIT, *later)).slug == "bring-up-attr"
     lab = played("use rc_pair", _WRITE.format(1, _ELEMENTS), *later, *_DONE)
     assert why(lab).slug == "too-many-sges"
+
+
+def test_a_refusal_that_a_program_tolerated_is_no_trouble_before_or_after_a_fix() -> None:
+    server = "program B.s lines={try EBUSY dealloc_pd B.pd0; sleep 1us}"
+    lab = played("use rc_pair", server, "run")
+    report = answer(lab, "why")
+    assert not report.is_trouble
+    assert "1 refused call (1 tolerated by its program)" in report.text
+    assert answer(lab, "why EBUSY").slug == "in-use"
+    send = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"
+    lab = played("use rc_pair", server, f"program A.tx lines={{{send}; poll A.cq0}}", "run 3ms")
+    assert answer(lab, "why").slug == "rnr-infinite"
+    for line in ("apply", "run 3ms"):
+        lab.do(line)
+    assert not answer(lab, "why").is_trouble

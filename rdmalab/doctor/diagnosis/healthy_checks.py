@@ -58,14 +58,19 @@ def unread_errors(session: Session, node: str = "") -> list[str]:
 
 
 def _since(log: Log, refused: Sequence[Call]) -> str:
-    """A remark on refused calls: how many were repeated with success, or would have blocked."""
+    """A remark on refused calls: how many were repeated with success, would have blocked, or stood
+    in a line `try`.
+    """
     repeats = Repeats(log, refused)
     again = [call for call in refused if repeats.has(call)]
-    empty = sum(call.refusal in BLOCKING and call not in again for call in refused)
-    if refused and len(again) == len(refused):
+    left = [call for call in refused if call not in again]
+    empty = sum(call.refusal in BLOCKING for call in left)
+    tolerated = sum(call.tolerated and call.refusal not in BLOCKING for call in left)
+    if refused and not left:
         return ", since repeated with success"
     parts = [f"{len(again)} since repeated with success"] if again else []
     parts += [f"{empty} that would have blocked"] if empty else []
+    parts += [f"{tolerated} tolerated by its program"] if tolerated else []
     return f" ({', '.join(parts)})" if parts else ""
 
 

@@ -232,17 +232,13 @@ _SERVES = ("silent-peer", "condition-false", "write-no-signal")
 def _aside(log: Log, explained: Sequence[Examination]) -> list[Examination]:
     """Refused calls about what has failed otherwise: they changed nothing, and are no cause.
 
-    Those that only their rule explains, or that a program tolerates, are aside where any other
-    cause is known.
+    Those that only their rule explains are aside where any other cause is known.
     """
     failed = {examination.subject.thing[1:] for examination in explained
               if examination.subject.sort is not Sort.CALL}  # fmt: skip
     calls = [examination for examination in explained if examination.subject.sort is Sort.CALL]
-    events = {examination.subject.event for examination in calls}
     awaited = {examination.root for examination in explained if examination not in calls}
-    tolerated = {c.event for c in log.refused() if c.event in events and c.tolerated}
     light = [examination for examination in explained if examination.report.causes[0].check.is_rule
-             or (examination in calls and examination.subject.event in tolerated)
              if examination.root not in awaited]  # fmt: skip
     bare = light if len(light) < len(explained) else []
     return [examination for examination in calls
