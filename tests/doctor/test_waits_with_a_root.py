@@ -33,7 +33,7 @@ _SHORT = "rnr_retry=1 min_rnr_timer=1"
         (two_messages(f"use srq_pair {_SHORT}", receive="post_srq_recv B.srq0"), "no-rr"),
         (
             two_messages("use xrc_pair", "remote_srqn=B.srq0", receive="post_srq_recv B.srq0"),
-            "rnr-infinite",
+            "no-rr",
         ),
     ],
 )

@@ -6,7 +6,6 @@ from rdmalab.doctor.evidence.work_requests import MOST_PACKETS, post_kind
 from rdmalab.doctor.facts.bring_up import not_given
 from rdmalab.doctor.facts.full_queues import Backlog, answer, backlog
 from rdmalab.doctor.kit import *
-from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.states import usual_word
 from rdmalab.spec.timers import INFINITE_RETRIES, RNR_NS, on_ticks_ns
 from rdmalab.world.faults import Duplicate
@@ -17,8 +16,17 @@ def rnr_infinite(case: Case, qp: QueuePair) -> Finding:
     """Check whether RNR NAKs keep coming, and rnr_retry=7 sets no limit."""
     if qp.attr.rnr_retry != INFINITE_RETRIES:
         return ok(f"rnr_retry is {qp.attr.rnr_retry}: the retries are limited")
+    found = _unready(case, qp, _no_limit(case, qp))
+    srq = receivers.ran_empty(case)
+    limit = receivers.limit_reached(case, srq) if srq is not None else None
+    told_by = "no-rr" if limit is None else "srq-empty-limit"
+    return found if srq is None else replace(found, told_by=told_by)
+
+
+def _no_limit(case: Case, qp: QueuePair) -> Evidence:
+    """Evidence that a request is retried until the peer has a receive."""
     text = f"{case.qp_name(qp)} was given rnr_retry=7: it retries without limit"
-    return _unready(case, qp, fact(text, set_at(case, qp, Attr.RNR_RETRY)))
+    return fact(text, set_at(case, qp, Attr.RNR_RETRY))
 
 
 @check("rnr-wait")
@@ -151,18 +159,14 @@ def no_rr(case: Case, send: Send, qp: QueuePair) -> Finding:
 
 
 @no_rr.instead
-def _of_shared(case: Case) -> Finding | None:
+def _of_shared(case: Case, qp: QueuePair) -> Finding | None:
     """The cause of a send that has met an empty SRQ whose limit was never armed."""
-    found = receivers.refused(case)
-    if found is None or waiting(case) is not None or found.srq.dead:
+    found = receivers.ran_empty(case)
+    if found is None or receivers.limit_reached(case, found) is not None:
         return None
-    raised = case.log.about(Kind.ASYNC_RAISED, found.thing)
-    limits = any(rec.async_event_of(r) is AsyncEvent.SRQ_LIMIT_REACHED for r in raised
-                 if event_of(r) <= found.events[-1])  # fmt: skip
-    if limits or receivers.misplaced_receive(case, found.target):
-        return None
-    cure = Fix(recovery.refilled(case, found, 0))
-    return fail(*receivers.found_empty(case, found), cure=cure)
+    facts, cure = receivers.found_empty(case, found), Fix(recovery.refilled(case, found, 0))
+    waits = [_no_limit(case, qp)] if waiting(case) is not None else []
+    return blocking(case, *facts, *waits, cure=cure, since=facts[0].event)
 
 
 def _still_unready(case: Case, qp: QueuePair) -> Finding:
@@ -278,7 +282,23 @@ def _no_rr_cure(
 ) -> Fix:
     if not qp.transport.acknowledged:
         return Fix(commands.again(case, qp, wqe.wr, target))
+    if refused := _own_receives(case, target, wqe.length):
+        again = [*refused, commands.post_send(case, qp, wqe.wr)]
+        return Fix([*reconnect(case, qp, target, ours), *again])
     return Fix(recovery.reconnected_to(case, qp, target, wqe.wr, ours))
+
+
+def _own_receives(case: Case, target: QueuePair, length: int) -> list[str]:
+    """The receives of the call that was refused for the state of a queue pair, if they have room
+    for a message.
+    """
+    calls = undelivered.unposted(case, target, ("post_recv",))
+    attempt = posting_calls.of_call(case.log, calls[-1]) if calls else None
+    if attempt is None or calls[-1].refusal != "recv-state":
+        return []
+    wrs = posting_calls.bound(case.session, attempt, attempt.left)
+    fits = wrs and sum(sge.length for sge in wrs[0].sg) >= length
+    return [commands.post_recv(case, target, wr) for wr in wrs] if fits else []
 
 
 @check("srq-vs-rq")

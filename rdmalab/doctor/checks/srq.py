@@ -1,6 +1,5 @@
 """Shared receive queues: empty, taken by others, in error; XRC."""
 
-from functools import partial
 from typing import NamedTuple
 
 from rdmalab.doctor.facts.receivers import Refused
@@ -48,34 +47,22 @@ def _srq_stolen_cure(case: Case, receive: Receive, qp: QueuePair) -> Fix | None:
 
 
 class Limit(NamedTuple):
-    """The SRQ_LIMIT_REACHED event. value: the armed srq_limit; heeded: what followed, in words.
-
-    spent: receives were posted since, and the limit was not armed again.
-    """
+    """The SRQ_LIMIT_REACHED event. value: the armed srq_limit; heeded: what followed, in words."""
 
     event: int
     value: int
     heeded: str
-    spent: bool
 
 
 @check("srq-empty-limit", found=receivers.refused)
 def srq_empty_limit(case: Case, found: Refused) -> Finding:
-    """Of a send that found no receive on an SRQ: since when, and whether its event was heeded.
-
-    A send that is still retried leads to the event only where that has disarmed the limit.
-    """
-    if found.srq.dead:
-        return ok("the SRQ was broken, not empty")
-    if receivers.misplaced_receive(case, found.target):
-        return ok("a receive for it was posted to another queue")
-    limit, waits = _limit(case, found), waiting(case) is not None
+    """Of a send that found no receive on an SRQ: since when, and whether its event was heeded."""
+    limit = _limit(case, found) if receivers.ran_empty(case) is not None else None
     if limit is None:
-        return ok("no limit was armed")  # see no-rr
-    if waits and not limit.spent:
-        return NA  # see rnr-infinite
+        return ok("no limit was armed, or it was not empty, but broken or not meant")  # see no-rr
     name = case.name(Noun.SRQ, found.srq.node, found.srq.number)
-    return (partial(blocking, case) if waits else fail)(
+    return blocking(
+        case,
         fact(f"SRQ_LIMIT_REACHED was raised for {name}: {limit.heeded}", limit.event),
         *receivers.found_empty(case, found),
         cure=Fix(recovery.refilled(case, found, limit.value)),
@@ -84,15 +71,14 @@ def srq_empty_limit(case: Case, found: Refused) -> Finding:
 
 def _limit(case: Case, found: Refused) -> Limit | None:
     """The last time that SRQ_LIMIT_REACHED was raised."""
-    raised = _raised(case, found.thing, AsyncEvent.SRQ_LIMIT_REACHED)
-    if not raised or raised[-1] > found.events[-1]:
+    reached = receivers.limit_reached(case, found)
+    if reached is None:
         return None
     settings = case.log.about(Kind.SRQ_SET, found.thing)
     armed = [r for r in settings if rec.srq_field_of(r) == "srq_limit"]
-    again = any(event_of(r) > raised[-1] and rec.srq_value_of(r) for r in armed)
-    heeded, spent = _heeded(case, found, raised[-1], again=again)
+    again = any(event_of(r) > reached and rec.srq_value_of(r) for r in armed)
     value = rec.srq_value_of(armed[-1]) if armed else 0
-    return Limit(raised[-1], value, heeded, spent)
+    return Limit(reached, value, _heeded(case, found, reached, again=again))
 
 
 def _raised(case: Case, thing: Thing, event: AsyncEvent) -> list[int]:
@@ -101,18 +87,18 @@ def _raised(case: Case, thing: Thing, event: AsyncEvent) -> list[int]:
     return [event_of(r) for r in raised if rec.async_event_of(r) is event]
 
 
-def _heeded(case: Case, found: Refused, raised: int, *, again: bool) -> tuple[str, bool]:
-    """`B.refill posted 2 receives since`, or that no program read the event; and `spent`."""
+def _heeded(case: Case, found: Refused, raised: int, *, again: bool) -> str:
+    """`B.refill posted 2 receives since`, or that no program read the event."""
     unread = case.world.nodes[found.srq.node].async_events
     if (AsyncEvent.SRQ_LIMIT_REACHED, found.srq.number) in unread:
-        return "no program read it", False
+        return "no program read it"
     posts = [r for r in case.log.about(Kind.SRQ_POSTED, found.thing)
              if raised < event_of(r) < found.events[0]]  # fmt: skip
     if not posts:
-        return "a program read it, and posted nothing", False
+        return "a program read it, and posted nothing"
     unarmed = "" if again else "; no modify_srq armed it again"
     who = case.log.who(event_of(posts[0]))
-    return f"{who} posted {fmt.count(len(posts), 'receive')} since{unarmed}", not again
+    return f"{who} posted {fmt.count(len(posts), 'receive')} since{unarmed}"
 
 
 @check("xrc-srqn")

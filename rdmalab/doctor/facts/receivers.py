@@ -11,6 +11,8 @@ from rdmalab.doctor.evidence.made_good import left_refused
 from rdmalab.doctor.evidence.messages import arrived_with
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import RecvQueue
+from rdmalab.spec import records as rec
+from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import Kind, event_of, new_state_of, packet_of, place_of, recv_wqe_of
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.statuses import WCStatus
@@ -51,6 +53,20 @@ def refused(case: Case) -> Refused | None:
         return None
     naks = [row.event for row in send.rnr_naks]
     return Refused(peer, srq, naks) if naks else None
+
+
+def ran_empty(case: Case) -> Refused | None:
+    """A send that an empty SRQ refused, unless it was broken or its receive is on another queue."""
+    found = refused(case)
+    lost = found is None or found.srq.dead or misplaced_receive(case, found.target)
+    return None if lost else found
+
+
+def limit_reached(case: Case, found: Refused) -> int | None:
+    """The last event in which SRQ_LIMIT_REACHED was raised for an SRQ before it refused a send."""
+    raised = [event_of(r) for r in case.log.about(Kind.ASYNC_RAISED, found.thing)
+              if rec.async_event_of(r) is AsyncEvent.SRQ_LIMIT_REACHED]  # fmt: skip
+    return raised[-1] if raised and raised[-1] <= found.events[-1] else None
 
 
 def found_empty(case: Case, found: Refused) -> list[Evidence]:

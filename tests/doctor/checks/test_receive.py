@@ -101,6 +101,23 @@ def test_a_plain_write_to_a_server_that_blocks_for_its_first_message() -> None:
     assert why(lab).is_trouble
 
 
+_TWO_SHARED = tuple(f"post_srq_recv B.srq0 wr_id={n} sg=B.mr0[0:64]" for n in (5, 6))
+_THREE = f"program A.tx lines={{loop 3; {SEND}; poll A.cq0; end}}"
+
+
+@pytest.mark.parametrize(
+    ("limit", "slug"), [((), "no-rr"), (("modify_srq B.srq0 srq_limit=2",), "srq-empty-limit")]
+)
+def test_an_srq_that_was_not_refilled_stands_first(limit: tuple[str, ...], slug: str) -> None:
+    lab = lab_of(*_TWO_SHARED, *limit, _THREE, "run 3ms", pair="use srq_pair")
+    for asked in ("", "B.srq0", "A.tx"):
+        report = why(lab, asked)
+        assert [cause.check.slug for cause in report.causes] == [slug], asked
+        assert "B.qp0 consumed the last receive of B.srq0" in report.text
+        assert report.remedy is not None
+        assert report.remedy.works
+
+
 def test_write_no_signal_with_an_armed_cq() -> None:
     lab = lab_of("req_notify_cq B.cq0", RECV, _WRITE, "run", pair="use rc_pair channel=1")
     assert blamed(lab, _RECV) == ["write-no-signal"]
