@@ -46,3 +46,20 @@ def test_the_call_that_a_thread_failed_of_is_the_root_of_the_receive_that_it_did
     report = why(lab, question)
     slugs = [cause.check.slug for cause in report.chain]
     assert slugs == ["mr-access", "no-rr", "rnr-retry-exc"]
+
+
+@pytest.mark.parametrize("question", ["A.qp0.wr[6]", ""])
+def test_a_receive_that_was_refused_in_reset_is_the_root_and_is_posted_by_the_fix(
+    question: str,
+) -> None:
+    lab = played(
+        "use rc_pair", "reset A.qp0", "reset B.qp0", "post_recv B.qp0 wr_id=3 sg=B.mr0[0:64]",
+        "connect A.qp0 B.qp0 rnr_retry=2",
+        "post_send A.qp0 wr_id=6 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED", "run",
+    )  # fmt: skip
+    report = why(lab, question)
+    assert [cause.check.slug for cause in report.chain][:2] == ["recv-state", "no-rr"]
+    assert report.remedy is not None
+    assert report.remedy.works
+    receives = [line for line in report.remedy.cure.lines if line.startswith("post_recv")]
+    assert receives == ["post_recv B.qp0 wr_id=3 sg=B.mr0[0:64]"]

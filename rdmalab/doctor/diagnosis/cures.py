@@ -191,17 +191,17 @@ def _candidates(report: Report, asked: Subject) -> list[_Candidate]:
     if first is not report.causes[0]:
         return []
     of, more = first.check.slug, [each for _, each in others]
+    effects = _with_cure(report.stations) if first.subject.sort is Sort.CALL else []
+    every = _together([cure, *(each for _, each in effects)], asked, of) if effects else []
     if any(cause.subject == asked for cause, _ in roots) or not cure.lines:
         last = roots[-1][0].subject
         both = [_together(all_, last, of) for all_ in ([cure, *more], [*more, cure])]
-        return [(cure, first.subject, of), *both[0], *both[1]]
+        return [(cure, first.subject, of), *both[0], *both[1], *every]
     refused = asked.serial < 0  # its post was: it is made again after what the root needs
     own = [(cause, each) for cause, each in _with_cure(report.stations) if cause.subject == asked
            or (refused and cause.subject.sort is Sort.CALL)]  # fmt: skip
     alone = [(each, asked, cause.check.slug) for cause, each in own if each.lines]
     together = _together([cure, *(each for _, each in own)], asked, of)
-    effects = _with_cure(report.stations) if first.subject.sort is Sort.CALL else []
-    every = _together([cure, *(each for _, each in effects)], asked, of) if effects else []
     return [*together, (cure, first.subject, of), *alone, *every]
 
 

@@ -98,19 +98,17 @@ def _send(case: Case) -> list[Subject]:
         and case.log.about(Kind.QUEUE_DISCARDED, case.peer.thing)
     ):  # fmt: skip
         found += [s for s in newest_work(case.log, case.peer.thing) if s.sort is Sort.RECV]
-    found += _receives_not_posted(case, send)
     if status is WCStatus.SUCCESS:
         half_old = [each for each in _half_old(case) if each is not None]
         return found + half_old + _failed_receive(case, send, qp)
     return found + _of_peer(case, case.peer)
 
 
-def _receives_not_posted(case: Case, send: Send) -> list[Subject]:
+def _receives_not_posted(case: Case) -> list[Subject]:
     """Of a message that found no receive the refused call that was to post one before it came."""
     to = _without_receive(case)
     refused = unposted(case, to, posting_calls.RECEIVING) if to is not None else []
-    end = send.ending.event if send.ending is not None else case.world.event
-    return [call.subject for call in refused if call.event < end]
+    return [call.subject for call in refused if call.event < case.ended]
 
 
 def _without_receive(case: Case) -> QueuePair | None:
@@ -121,11 +119,12 @@ def _without_receive(case: Case) -> QueuePair | None:
 
 
 def unmade(case: Case) -> list[Subject]:
-    """The refused call that was to make what a request has failed at: memory, the other end; or
-    that a thread failed of which was to post a receive.
+    """The refused call that was to make what a request has failed at: memory, the other end, a
+    receive; or that a thread failed of which was to post one.
     """
     call = refused_registration(case) or refused_creation(case)
-    return [call.subject] if call is not None else _of_failed_thread(case)
+    made = [call.subject] if call is not None else _of_failed_thread(case)
+    return made or _receives_not_posted(case)
 
 
 def _of_failed_thread(case: Case) -> list[Subject]:
