@@ -321,7 +321,7 @@ def spoiled(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     failed = {(rec.place_of(r), rec.send_wqe_of(r).serial) for r in log.failed_sends}
     sent = [each for each in sent if (each.thing[1:], each.wqe.serial) not in failed]
     for message in (each for each in sent if wanted(each.thing)):
-        yield _landed(session, log, message) or message.subject
+        yield from _landed(session, log, message)
     for half in (each for node in nodes for each in ownership.torn_reads(log, node)):
         read = half.read.subject
         if wanted(read.thing):
@@ -329,8 +329,7 @@ def spoiled(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     early = (each.program for node in nodes for each in early_reads(log, node))
     yield from (Subject(Sort.PROGRAM, program) for program in early if wanted(program))
     for message in (each for node in nodes for each in early_sends(log, node)):
-        if wanted(message.thing) and (landed := _landed(session, log, message)) is not None:
-            yield landed
+        yield from _landed(session, log, message) if wanted(message.thing) else ()
     yield from _replaced(session, log, wanted)
 
 
@@ -358,13 +357,14 @@ def _written_over(session: Session, log: Log, node: str, wanted: Wanted) -> Iter
             yield found
 
 
-def _landed(session: Session, log: Log, message: Message) -> Subject | None:
-    """The bytes that a packet wrote where it arrived; None where it did not arrive."""
+def _landed(session: Session, log: Log, message: Message) -> list[Subject]:
+    """The bytes that a packet wrote, if their region is there; its send where it did not arrive."""
     for record in log.since(message.sent, Kind.MEMORY_WRITTEN):
         came = arrived_with(log, record)
         if came is not None and came.packet == message.packet:
-            return bytes_at(session, rec.node_of(record), piece_of(record))
-    return None
+            landed = bytes_at(session, rec.node_of(record), piece_of(record))
+            return [landed] if landed is not None else []
+    return [message.subject]
 
 
 def doubtful(session: Session, log: Log, node: str) -> Iterator[Subject]:
