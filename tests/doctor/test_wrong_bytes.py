@@ -148,3 +148,17 @@ def test_second_receive_on_bytes_of_an_unpolled_one(polls: tuple[str, ...]) -> N
     report = why(lab)
     assert report.is_trouble is not bool(polls)
     assert polls or report.slug == "same-buffer-twice"
+
+
+def test_a_flag_on_another_queue_pair_is_named_where_it_came_before_its_data() -> None:
+    user = ("program B.user lines={wait B.mr0[3000] == 1; if B.mr0[2047] == 1; "
+            "fill B.mr0[3500:3501] 1; end}")  # fmt: skip
+    lab = played(
+        "use srq_pair", "link rate=1Gbps", "fill A.mr0[0:2048] 1", user,
+        "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:2048] remote=B.mr0[0] flags=SIGNALED",
+        "post_send A.qp1 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[0:1] remote=B.mr0[3000] flags=SIGNALED",
+        "run",
+    )  # fmt: skip
+    report = why(lab)
+    assert (report.slug, report.is_trouble) == ("read-before-complete", True)
+    assert "A.qp1.wr[2] was posted after A.qp0.wr[1], on another queue pair" in report.text

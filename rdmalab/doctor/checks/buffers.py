@@ -117,9 +117,24 @@ def _read_early(case: Case) -> Finding | None:
     is_cause = (case.program is not None or found is sent) and before != after
     return (fail if is_cause else warn)(
         fact(f"{name} read {where} in line {each.line.number}: {each.line.text}", each.event),
-        fact(late, came.event),
+        fact(late, came.event), *_flag_before(case, node, each),
         cure=Fix(program=_READ_LATER),
     )  # fmt: skip
+
+
+def _flag_before(case: Case, node: str, read: EarlyRead) -> list[Evidence]:
+    """Evidence on a later request of another queue pair that arrived before a read, as a flag."""
+    data, found = read.came.message, None
+    for record in case.log.since(data.posted, Kind.MEMORY_WRITTEN):
+        message = messages.arrived_with(case.log, record) if node_of(record) == node else None
+        if event_of(record) < read.event and message is not None and message.posted > data.posted:
+            own = message.thing == data.thing or message.thing.node != data.thing.node
+            found = found if own else (message, event_of(record))
+    if found is None:
+        return []
+    flag, first = (name_of(case.names, each.subject) for each in (found[0], data))
+    return [fact(f"{flag} was posted after {first}, on another queue pair, and arrived before it: "
+                 "queue pairs have no order among each other", found[1])]  # fmt: skip
 
 
 def _sent_early(case: Case) -> tuple[str, EarlyRead] | None:

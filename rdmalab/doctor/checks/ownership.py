@@ -200,7 +200,21 @@ def _of_send(case: Case, wqe: SendWqe, ending: Ending) -> Finding:
     text = messages.swapped(answer[0], wqe.wr.compare_add)
     if answer[0] == wqe.wr.compare_add:
         return ok(text, answer[1])
+    for each in messages.failed_releases(case.log, case.node):
+        if (each.thing, each.wqe.serial) == (case.subject.thing, wqe.serial):
+            return _not_released(case, each, fact(text, answer[1]))
     return warn(fact(text, answer[1]), cure=Fix(program=_ADVICE))
+
+
+def _not_released(case: Case, release: messages.Release, came: Evidence) -> Finding:
+    """FAIL of a queue pair that does not take back its own swap: the word keeps that value."""
+    qp, value = find_qp(case.world, *release.thing[1:]), release.taken.wr.swap
+    own = name_of(case.names, Subject.of_send(release.thing, release.taken))
+    posted = messages.post_of(case.log, release.thing, release.taken.serial)
+    again = commands.post_send(case, qp, release.wqe.wr, compare_add=value) if qp else ""
+    return fail(came, fact(f"{own} had put {value} there, and it was to be taken back", posted),
+                cure=Fix([again] if again else [], program="" if again else _ADVICE),
+                since=release.event)  # fmt: skip
 
 
 @cas_mismatch.instead

@@ -13,7 +13,7 @@ from rdmalab.hca.psn import MASK
 from rdmalab.hca.wr import SGE, Cqe, RecvWqe, SendWqe
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
-from rdmalab.spec.opcodes import OPCODES, Service
+from rdmalab.spec.opcodes import OPCODES, Op, Service
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
@@ -143,6 +143,43 @@ def brought_back(log: Log, thing: Thing, wqe: SendWqe) -> tuple[int, int] | None
         if packet.atomicacketh is not None and packet.psn == wqe.first_psn:
             return packet.atomicacketh.original, rec.event_of(record)
     return None
+
+
+class Release(NamedTuple):
+    """A compare-and-swap that was to take back the one before it, and did not: event of its end."""
+
+    thing: Thing
+    taken: SendWqe
+    wqe: SendWqe
+    event: int
+
+
+@once_a_log
+def failed_releases(log: Log, node: str) -> list[Release]:
+    """Of each word the release that compared with another value than its queue pair had put there.
+
+    None where that queue pair has swapped the word since.
+    """
+    taken: dict[tuple[Thing, int, int], SendWqe] = {}
+    failed: dict[tuple[Thing, int, int], Release] = {}
+    done: dict[int, list[Record]] = {}
+    for record in log.of(Kind.WQE_COMPLETED, node):
+        if rec.send_wqe_of(record).op is Op.COMPARE_SWAP and not rec.status_of(record):
+            done.setdefault(rec.object_of(record), []).append(record)
+    for record in (r for own in done.values() for r in own[-_MOST_SWAPS:]):
+        thing, wqe = Thing(Noun.QP, *rec.place_of(record)), rec.send_wqe_of(record)
+        wr, answer = wqe.wr, brought_back(log, thing, wqe)
+        key, found = (thing, wr.remote_addr, wr.rkey), answer[0] if answer is not None else None
+        held = taken.get(key)
+        if found == wr.compare_add:
+            taken[key] = wqe
+            failed.pop(key, None)
+        elif held is not None and (found, wr.swap) == (held.wr.swap, held.wr.compare_add):
+            failed[key] = Release(thing, held, wqe, rec.event_of(record))
+    return list(failed.values())
+
+
+_MOST_SWAPS = 32  # the newest of a queue pair
 
 
 def is_reversed(original: int, compare: int) -> bool:

@@ -19,6 +19,7 @@ from rdmalab.doctor.evidence.messages import (
     Message,
     Piece,
     arrived_with,
+    failed_releases,
     meet,
     piece_of,
     pieces,
@@ -259,7 +260,7 @@ def failed_writes(case: Case, node: str, piece: Piece | None) -> list[Subject]:
         return []
     came, hca = last_arrival(case.log, node, piece), case.world.nodes[node]
     found: dict[Thing, Subject] = {}
-    for event, thing, wqe in (*_failed(case), *_lost(case, node)):
+    for event, thing, wqe in (*_failed(case), *_lost(case, node), *_unreleased(case)):
         qp = find_qp(case.world, thing.node, thing.number)
         if qp is None or peer_node(case.world, qp) != node or wqe.work is None:
             continue
@@ -283,6 +284,12 @@ def _lost(case: Case, node: str) -> Iterator[tuple[int, Thing, SendWqe]]:
         send = Send(case.session, subject, case.log)
         if send.wqe is not None and send.posted is not None:
             yield send.posted, subject.thing, send.wqe
+
+
+def _unreleased(case: Case) -> Iterator[tuple[int, Thing, SendWqe]]:
+    """The compare-and-swaps that left a lock taken, with the event of their end."""
+    for name in case.world.nodes:
+        yield from ((each.event, each.thing, each.wqe) for each in failed_releases(case.log, name))
 
 
 def _targets(case: Case, hca: Hca, wqe: SendWqe) -> list[Piece]:

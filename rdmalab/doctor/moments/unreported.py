@@ -18,12 +18,14 @@ from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.messages import (
     Message,
     arrived_with,
+    failed_releases,
     meet,
     piece_of,
     pieces,
     posted_as,
     sender_of,
     stale,
+    target,
 )
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.evidence.work_of_queues import MOST, Wanted, failed_lives, qps_of, undone
@@ -40,7 +42,7 @@ from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.work import SendFlags
 from rdmalab.wire.packet import Packet
 from rdmalab.world.programs import Program, programs_of
-from rdmalab.world.relations import exists, peer_thing
+from rdmalab.world.relations import exists, find_qp, peer_node, peer_thing
 
 
 def abandoned_sends(log: Log, thing: Thing, event: int) -> list[Subject]:
@@ -415,6 +417,19 @@ def unsteered(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
             yield Subject.of_receive(thing, oldest)
 
 
+def unreleased(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Compare-and-swaps that left a lock taken, unless its word was written since."""
+    for each in (each for node in session.world.nodes for each in failed_releases(log, node)):
+        qp = find_qp(session.world, *each.thing[1:])
+        node = peer_node(session.world, qp) if qp is not None else ""
+        word = [target(session.world.nodes[node], each.wqe)] if node else []
+        written = any(rec.node_of(r) == node and meet(word, [piece_of(r)])
+                      for kind in (Kind.MEMORY_WRITTEN, Kind.HOST_WROTE)
+                      for r in log.since(each.event, kind))  # fmt: skip
+        if wanted(each.thing) and not written:
+            yield Subject.of_send(each.thing, each.wqe)
+
+
 def unposted(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """The first request of an open region whose queue pair was destroyed, or whose thread ended."""
     over = {session.names.of(each.thing) for each in programs_of(session.world)
@@ -429,6 +444,6 @@ def unposted(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
 
 LOOKS: tuple[Callable[[Session, Log, Wanted], Iterator[Subject]], ...] = (
     queue_pairs_in_err, lost_messages, polled_without_result, spoiled, swallowed, unsteered,
-    unposted,
+    unposted, unreleased,
 )  # fmt: skip
 """Functions that yield such failures, each of the things that are wanted."""

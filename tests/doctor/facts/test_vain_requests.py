@@ -195,3 +195,36 @@ def test_writer_that_waits_in_vain_is_evidence_of_the_reader() -> None:
     report = answer(lab, "why A.look")
     assert report.outcome.kind is Status.NEVER
     assert "B.writer waits in line 1" in report.text
+
+
+_SWAPS_ON = ("post_send {} wr_id={} opcode=ATOMIC_CMP_AND_SWP sg=A.mr0[{}:{}] remote=B.mr0[0] "
+         "compare_add={} swap={} flags=SIGNALED")  # fmt: skip
+_TAKES, _RELEASES = (_SWAPS_ON.format("A.qp0", n, 8 * n, 8 * n + 8, "{}", "{}") for n in (1, 2))
+
+
+@each("compared, is_failure", [(1, True), (7, False)])
+def test_a_release_that_compares_with_another_value_than_was_taken(
+    compared: int, is_failure: bool
+) -> None:
+    lab = played(_USE, _TAKES.format(0, 7), "run", _RELEASES.format(compared, 0), "run",
+                 "poll_cq A.cq0 num_entries=2")  # fmt: skip
+    for question in ("why", "why A.qp0.wr[2]"):
+        report = answer(lab, question)
+        assert report.is_trouble is is_failure
+        assert (report.slug == "cas-mismatch") is is_failure
+    if is_failure:
+        assert "A.qp0.wr[1] had put 7 there" in answer(lab, "why").text
+        for line in ("apply", "run", "poll_cq A.cq0"):
+            lab.do(line)
+        assert not answer(lab, "why").is_trouble
+
+
+def test_a_failed_release_is_the_root_of_another_thread_that_waits_for_the_lock() -> None:
+    owner = f"program A.one lines={{{_TAKES.format(0, 7)}; poll A.cq0; {_RELEASES.format(1, 0)}}}"
+    again = _SWAPS_ON.format("A.qp1", 3, 24, 32, 0, 9)
+    other = f"program A.two lines={{loop; {again}; poll A.cq0; if A.mr0[24] == 0; stop; end; end}}"
+    lab = played("use srq_pair", owner, "run", "poll_cq A.cq0", other, "run 100us")
+    for question in ("why", "why A.two"):
+        report = answer(lab, question)
+        assert (report.slug, report.causes[0].name) == ("cas-mismatch", "A.qp0.wr[2]")
+        assert report.outcome.kind is Status.NEVER
