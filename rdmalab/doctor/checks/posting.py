@@ -156,7 +156,10 @@ def _of_early(case: Case, qp: QueuePair, wr: SendWR) -> Finding:
     refusal = _refusal_evidence(case, refused[-1], qp) if refused else []
     kept = fact(f"this device left {fmt.wr(wr.wr_id)} in the ring all the same: the next post "
                 "that is accepted starts it")  # fmt: skip
-    lines = [*lines_to_rts(case, qp), *_ring(case, qp)]
+    up = lines_to_rts(case, qp)
+    emptied = any(line.endswith(" state=RESET") for line in up)  # the ring, too
+    again = [commands.post_send(case, qp, each) for each in qp.sq.early]
+    lines = [*up, *(again if emptied else _ring(case, qp))]
     cure = Fix(lines) if lines else Fix(program="post once more, as soon as it is in RTS")
     return fail(*refusal, kept, cure=cure)
 
