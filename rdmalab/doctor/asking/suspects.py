@@ -109,9 +109,7 @@ def _abandoned(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
 
 
 def _refusals(_session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Calls that were refused, not tolerated, and not accepted since; of those that would block the
-    newest.
-    """
+    """Calls that were refused, and not accepted since; of those that would block the newest."""
     empty_polls: set[tuple[str, tuple[str, int]]] = set()
     calls = log.refused()[-MOST:]
     repeats = Repeats(log, calls)
@@ -121,8 +119,7 @@ def _refusals(_session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
         if call.refusal in BLOCKING and (call.program or (call.verb, call.thing) in empty_polls):
             continue  # the program itself waits, and is stuck
         empty_polls.add((call.verb, call.thing))
-        settled = call.tolerated or repeats.has(call) or _polled_since(log, call)
-        if not (settled or is_past(log, call)):
+        if not (repeats.has(call) or _polled_since(log, call) or is_past(log, call)):
             yield call.subject
 
 

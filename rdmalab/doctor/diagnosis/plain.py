@@ -75,12 +75,15 @@ def plain(session: Session, log: Log, question: Path | None) -> Report:
     explained = [at_the_act(session, log, each) for each in looks if each.report.causes]
     gone_on = [each for each in explained if has_gone_on(session, log, each)]
     explained = [each for each in explained if each not in gone_on]
-    if not explained:
-        left = [examination for examination in looks if examination not in gone_on
+    mild = _tolerated(log, explained)
+    if len(mild) == len(explained):
+        left = [examination for examination in looks if examination not in (*gone_on, *mild)
                 if examination.report.outcome.rule or examination.moment.why is Why.ENDED
                 or examination.moment in chains[examination.subject][-1:]
                 if _is_trouble(session, log, examination)]  # fmt: skip
-        return _without_a_cause(session, log, question, left, gone_on, found)
+        report = _without_a_cause(session, log, question, left, gone_on, found)
+        _join([report], [each.report for each in mild])
+        return report
     # A success without a completion, or a thread that polls for nothing, may be as it is meant.
     loud = [each for each in explained if not each.report.outcome.done
             and each.report.slug not in IDLE] or explained  # fmt: skip
@@ -232,17 +235,25 @@ _SERVES = ("silent-peer", "condition-false", "write-no-signal")
 def _aside(log: Log, explained: Sequence[Examination]) -> list[Examination]:
     """Refused calls about what has failed otherwise: they changed nothing, and are no cause.
 
-    Those that only their rule explains are aside where any other cause is known.
+    Those that only their rule explains, or that a program tolerates, are aside where any other
+    cause is known.
     """
     failed = {examination.subject.thing[1:] for examination in explained
               if examination.subject.sort is not Sort.CALL}  # fmt: skip
     calls = [examination for examination in explained if examination.subject.sort is Sort.CALL]
     awaited = {examination.root for examination in explained if examination not in calls}
+    mild = _tolerated(log, explained)
     light = [examination for examination in explained if examination.report.causes[0].check.is_rule
-             if examination.root not in awaited]  # fmt: skip
+             or examination in mild if examination.root not in awaited]  # fmt: skip
     bare = light if len(light) < len(explained) else []
     return [examination for examination in calls
             if examination.subject.thing[1:] in failed or examination in bare]  # fmt: skip
+
+
+def _tolerated(log: Log, explained: Sequence[Examination]) -> list[Examination]:
+    """Those of refused calls in lines `try`."""
+    calls = {each.subject.event: each for each in explained if each.subject.sort is Sort.CALL}
+    return [calls[call.event] for call in log.refused() if call.event in calls and call.tolerated]
 
 
 def _silent(
