@@ -75,7 +75,9 @@ def plain(session: Session, log: Log, question: Path | None) -> Report:
     explained = [at_the_act(session, log, each) for each in looks if each.report.causes]
     gone_on = [each for each in explained if has_gone_on(session, log, each)]
     explained = [each for each in explained if each not in gone_on]
-    mild = _tolerated(log, explained)
+    endless = [session.names.of(each.thing) for each in programs_of(session.world)
+               if 0 in each.loops and not each.state.is_over]  # fmt: skip
+    mild = _tolerated(log, explained, endless)
     if len(mild) == len(explained):
         left = [examination for examination in looks if examination not in (*gone_on, *mild)
                 if examination.report.outcome.rule or examination.moment.why is Why.ENDED
@@ -250,10 +252,13 @@ def _aside(log: Log, explained: Sequence[Examination]) -> list[Examination]:
             if examination.subject.thing[1:] in failed or examination in bare]  # fmt: skip
 
 
-def _tolerated(log: Log, explained: Sequence[Examination]) -> list[Examination]:
-    """Those of refused calls in lines `try`."""
+def _tolerated(
+    log: Log, explained: Sequence[Examination], endless: Sequence[str] = ()
+) -> list[Examination]:
+    """Those of refused calls in lines `try`, except of threads that repeat theirs without end."""
     calls = {each.subject.event: each for each in explained if each.subject.sort is Sort.CALL}
-    return [calls[call.event] for call in log.refused() if call.event in calls and call.tolerated]
+    return [calls[call.event] for call in log.refused()
+            if call.event in calls and call.program not in endless and call.tolerated]  # fmt: skip
 
 
 def _silent(
