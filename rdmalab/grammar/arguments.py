@@ -6,11 +6,13 @@ and a step in the middle may be left out.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import field
+from functools import cache
 from itertools import combinations
 from typing import Any
 
 from rdmalab.command import (
     ArgumentKind,
+    Command,
     EnumKind,
     ExpressionKind,
     FieldGroup,
@@ -86,9 +88,10 @@ class Keys:
         return [key for slot in self.slots if (key := self.written(slot))]
 
 
-def keys_of_command(parameters: tuple[Parameter, ...]) -> Keys:
+@cache
+def keys_of_command(command: Command) -> Keys:
     """A command's keys; a parameter that is a list of records is flattened like one record."""
-    return _keys([Slot((p.name,), p) for p in parameters], lists=True)
+    return _keys([Slot((p.name,), p) for p in command.parameters], lists=True)
 
 
 def keys_of_record(kind: RecordKind) -> Keys:

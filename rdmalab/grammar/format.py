@@ -38,7 +38,7 @@ _COULD_BE_A_NAME = re.compile(r"[A-Z]|[A-Za-z_]\w*\.[A-Za-z_]\w*", re.ASCII)
 
 def render(invocation: Invocation, command: Command) -> str:
     """The command as one line: positional parameters as words, the others as `key=value`."""
-    keys = keys_of_command(command.parameters)
+    keys = keys_of_command(command)
     spoken = {p.name for p in command.parameters if p.spoken}
     words = [invocation.name]
     waiting: list[

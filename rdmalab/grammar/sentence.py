@@ -50,7 +50,7 @@ class Sentence:
         self.command = command
         self.tokens = tokens
         self.default_node = default_node
-        self.gathering = Gathering(keys_of_command(command.parameters), default_node)
+        self.gathering = Gathering(keys_of_command(command), default_node)
         self.parts: list[ArgumentPart] = []
         self._reader = Reader(tokens)
         self._flags = {p.flag: p.name for p in command.parameters if p.flag}

@@ -117,7 +117,7 @@ def _others(see: list[str], command: Command) -> list[str]:
 # --------------------------------------------------------------------------- the usage line
 def usage(command: Command) -> str:
     """`create_cq NAME cqe=N [comp_vector=N]`."""
-    keys = keys_of_command(command.parameters)
+    keys = keys_of_command(command)
     words = [command.name]
     words += [_positional(p) for p in command.parameters if p.positional]
     optional = []
@@ -215,7 +215,7 @@ def value_word(kind: kinds.ArgumentKind) -> str:
 # --------------------------------------------------------------------------- the table of keys
 def _key_rows(command: Command) -> Iterator[Row]:
     """One row a key: type, default, range, other spellings, what it is for."""
-    keys = keys_of_command(command.parameters)
+    keys = keys_of_command(command)
     for parameter in command.parameters:
         if parameter.positional and _default(parameter):
             yield parameter.name, _about(Slot((parameter.name,), parameter), needed=False)

@@ -370,7 +370,7 @@ def _without_surplus(session: Session, invocation: Invocation) -> str:
     if attr.get("qp_state", qp.state) == qp.state and kept <= _CHANGE_NOTHING:
         return ""
     command = session.vocabulary[invocation.name]
-    paths = {key: slot.path for key, slot in keys_of_command(command.parameters).by_key.items()}
+    paths = {key: slot.path for key, slot in keys_of_command(command).by_key.items()}
     words = []
     for word in invocation.line.split():
         path = paths.get(word.partition("=")[0], ()) if "=" in word else ()

@@ -95,7 +95,7 @@ class CompletionContext:
         ):
             return True
         outer = [slot.path[:depth] for depth in range(2, len(slot.path))]
-        keys = keys_of_command(self.expected.command.parameters)
+        keys = keys_of_command(self.expected.command)
         return not any(keys.at(path).kind.nullable for path in outer)
 
     def flags_before(self) -> set[str]:

@@ -50,7 +50,7 @@ def _of_value(here: CompletionContext, slot: Slot) -> str:
 def _written(expected: Expected, slot: Slot) -> str:
     if expected.command is None:
         return slot.path[-1]
-    return keys_of_command(expected.command.parameters).written(slot) or slot.path[-1]
+    return keys_of_command(expected.command).written(slot) or slot.path[-1]
 
 
 def _range(here: CompletionContext, slot: Slot) -> str:

@@ -19,9 +19,9 @@ from rdmalab.grammar.line import parse
 from rdmalab.vocabulary import VOCABULARY
 from tests.grammar.vocabulary import modify_qp, post_send
 
-WR = keys_of_command(post_send.parameters).by_key["wr"].kind
-SG = keys_of_command(post_send.parameters).by_key["sg"].kind
-ATTR = keys_of_command(modify_qp.parameters).by_key["attr"].kind
+WR = keys_of_command(post_send).by_key["wr"].kind
+SG = keys_of_command(post_send).by_key["sg"].kind
+ATTR = keys_of_command(modify_qp).by_key["attr"].kind
 MR = Ref("A", "mr0", 0, 64)
 
 
@@ -95,7 +95,7 @@ def test_a_key_that_stands_for_fields_excuses_those_and_no_others() -> None:
         literal("{remote=B.mr0}", WR)
 
 
-KEYS = keys_of_command(modify_qp.parameters)
+KEYS = keys_of_command(modify_qp)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_every_slot_has_one_canonical_key() -> None:
 
 
 def test_a_list_of_records_is_flattened_once() -> None:
-    keys = keys_of_command(post_send.parameters)
+    keys = keys_of_command(post_send)
     assert keys.by_key["opcode"].path == ("wr", "opcode")
     assert keys.by_key["remote"].path == ("wr", "remote")
     assert "addr" not in keys.by_key
@@ -147,7 +147,7 @@ def test_the_keys_between_braces() -> None:
     assert keys_of_record(kind).words == ["grh", "is_global", "port_num", "dgid", "hop_limit"]
 
 
-REAL = keys_of_command(VOCABULARY["post_send"].parameters)
+REAL = keys_of_command(VOCABULARY["post_send"])
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_the_keys_of_a_struct_inside_a_struct() -> None:
 
 
 def test_a_record_with_a_short_form_may_be_written_flat() -> None:
-    keys = keys_of_command(VOCABULARY["wr_set_sge"].parameters)
+    keys = keys_of_command(VOCABULARY["wr_set_sge"])
     assert keys.words == ["qp", "sg", "addr", "length", "lkey"]
     kind = keys.by_key["sg"].kind
     assert flat_record(kind, lists=True) is kind
