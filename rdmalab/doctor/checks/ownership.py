@@ -8,6 +8,7 @@ from rdmalab.doctor.evidence.host_reads import (
     replaced,
     unseen,
     was_read,
+    was_seen,
     written_over,
 )
 from rdmalab.doctor.facts.memory_waits import concerning
@@ -128,9 +129,13 @@ def _sent_on(case: Case) -> tuple[str, Unseen] | None:
 
 
 def _replaced(case: Case, each: ownership.Twice) -> bool:
-    """Whether the second request changed bytes that nothing had read since the first ended."""
+    """Whether the second request changed bytes that nothing had read since the first ended.
+
+    Who asks for bytes by a READ knows when they come, and may look at them before the next call.
+    """
     first, second = each.first.ended or 0, each.second.ended or 0
-    if was_read(case.log, case.node, each.piece, first, second):
+    looked = was_read if isinstance(each.first.wqe, RecvWqe) else was_seen
+    if looked(case.log, case.node, each.piece, first, second):
         return False
     wrote = [(event_of(r), cut) for r in case.log.since(first + 1, Kind.MEMORY_WRITTEN)
              if node_of(r) == case.node and event_of(r) <= second
