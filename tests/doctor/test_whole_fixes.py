@@ -275,3 +275,55 @@ def test_a_repeated_datagram_whose_completion_ends_the_poll_for_the_reply_is_no_
     assert not remedy.works
     _applied(lab)  # the client has ended, and its reply has not come
     assert lab.look("A.client.state == DONE and A.qp0.rq.used == 1")
+
+
+_SUCCESSOR = (
+    "use rc_pair timeout=10 retry_cnt=3", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]",
+    "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED", "run 1ms",
+    "poll_cq A.cq0", "poll_cq B.cq0", "destroy_qp B.qp0",
+    "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0",
+    "modify_qp B.qp1 state=INIT pkey_index=0 port_num=1 qp_access_flags=REMOTE_WRITE",
+    "post_recv B.qp1 wr_id=2 sg=B.mr0[64:128]",
+    "modify_qp B.qp1 state=RTR path_mtu=512 dest_qp_num=A.qp0 rq_psn={} max_dest_rd_atomic=1 "
+    "min_rnr_timer=12 ah=A",
+    "modify_qp B.qp1 state=RTS timeout=10 retry_cnt=3 rnr_retry=7 sq_psn={} max_rd_atomic=1",
+    "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED", "run 100ms",
+    "poll_cq A.cq0",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("rq_psn", "sq_psn"), [(0, 0), (1, 0), (0, 7), (0x1000, 3)])
+def test_one_end_alone_begins_with_the_packet_numbers_of_the_other(
+    rq_psn: int, sq_psn: int
+) -> None:
+    lines = [line.format(rq_psn if "rq_psn" in line else sq_psn) for line in _SUCCESSOR]
+    lab = _applied(played(*lines))
+    assert [cqe.wr_id for cqe in lab.do("poll_cq B.cq0")[-1].value] == [2]
+    assert not why(lab).is_trouble
+
+
+_OVERRUN = (
+    *(f"{line.format(n)}" for n in "AB" for line in (
+        "alloc_pd {0}.pd0", "create_cq {0}.cq0 cqe=4",
+        "reg_mr {0}.mr0 pd={0}.pd0 length=8192 access=LOCAL_WRITE|REMOTE_WRITE",
+        "create_qp {0}.qp0 pd={0}.pd0 qp_type=RC send_cq={0}.cq0 recv_cq={0}.cq0",
+        "create_qp {0}.qp1 pd={0}.pd0 qp_type=RC send_cq={0}.cq0 recv_cq={0}.cq0",
+    )),
+    "connect A.qp0 B.qp0", "connect A.qp1 B.qp1",
+    "program A.bulk lines={loop 8; post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:64] "
+    "remote=B.mr0[0] flags=SIGNALED; end; sleep 100us; poll A.cq0}",
+    "program A.ctl lines={sleep 50us; post_send A.qp1 wr_id=77 opcode=RDMA_WRITE "
+    "sg=A.mr0[64:72] remote=B.mr0[64] flags=SIGNALED}", "run 10ms",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", ["", "A.qp1.wr[77]"])
+def test_a_fix_posts_again_what_was_flushed_on_all_queue_pairs_that_it_makes_again(
+    asked: str,
+) -> None:
+    lab = played(*_OVERRUN)
+    for line in (f"apply {asked}", "run 1ms"):
+        lab.do(line)
+    polled = lab.do("poll_cq A.cq0 num_entries=16")[-1].value
+    assert sorted(cqe.wr_id for cqe in polled) == [1, 1, 1, 77]
+    assert not why(lab).is_trouble

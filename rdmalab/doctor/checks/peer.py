@@ -105,9 +105,8 @@ def peer_destroyed(case: Case, qp: QueuePair, path: Path) -> Finding:
     evidence.append(fact(f"{node} drops the packets for it", misses[-1].event))
     cure = _peer_destroyed_cure(case, unanswered, qp, (node, number))
     if following is not None:
-        up = commands.join(case, qp, case.qp_name(following))
         again = commands.again(case, qp, unanswered.wqe.wr, following)
-        cure = Fix([*(each.replace("connect ", "to_rts ", 1) for each in up), *again])
+        cure = Fix([*recovery.joined_to(case, qp, following), *again])
     return fail(*evidence, cure=cure, since=gone)  # also while it is retried: none of this can help
 
 

@@ -12,6 +12,7 @@ from rdmalab.doctor.fixes.recovery import (
     not_among,
     receives_lost,
     reposted,
+    sends_flushed,
     sends_lost,
     sends_taken,
 )
@@ -131,6 +132,7 @@ def _with_lost(cure: Fix, asked: Case) -> tuple[list[Fix], list[Fix]]:
     begins = any(line.startswith("connect ") or " state=RESET" in line or " state=INIT" in line
                  for line in lines)  # fmt: skip
     flushed = not_among([*lines[:mine], *lines[mine + 1 :]], sends_taken(asked) if begins else [])
+    flushed += sends_flushed(asked, lines)
     met = [each for each in flushed if each.needs_receive][: _spare_receives(lines, asked)]
     alone = [each for each in flushed if not each.needs_receive]
     every = [each for each in flushed if not each.needs_receive or any(each is one for one in met)]

@@ -130,10 +130,20 @@ def on_new_srq(
 
 def rejoined(case: Case, qp: QueuePair, other: QueuePair, wr: SendWR) -> list[str]:
     """One end alone reset and brought up with the PSNs of the other end, then the message."""
-    psns = {"sq_psn": str(other.resp.psn), "rq_psn": str(other.sq.next_psn)}
-    moves = [commands.move(case, qp, now, to, psns) for now, to in BRING_UP_MOVES]
-    reset = f"modify_qp {case.qp_name(qp)} state=RESET"
-    return [reset, *moves, *restock(case, qp), commands.post_send(case, qp, wr)]
+    return [*joined_to(case, qp, other), *restock(case, qp), commands.post_send(case, qp, wr)]
+
+
+def joined_to(case: Case, qp: QueuePair, other: QueuePair) -> list[str]:
+    """One end alone reset and connected to one that is up, with the PSNs that this one has."""
+    if other.resp.psn == other.sq.next_psn == 0:
+        up = commands.join(case, qp, case.qp_name(other))
+        return [each.replace("connect ", "to_rts ", 1) for each in up]
+    agreed = {
+        "sq_psn": str(other.resp.psn), "rq_psn": str(other.sq.next_psn),
+        "dest_qp_num": case.qp_name(other), "ah_attr": other.node,
+    }  # fmt: skip
+    moves = [commands.move(case, qp, now, to, agreed) for now, to in BRING_UP_MOVES]
+    return [f"modify_qp {case.qp_name(qp)} state=RESET", *moves]
 
 
 def _is_met(case: Case, peer: QueuePair) -> bool:
@@ -214,10 +224,25 @@ def receives_lost(case: Case, lines: Sequence[str]) -> list[Lost]:
 def sends_lost(case: Case, lines: Sequence[str]) -> list[Lost]:
     """The sends of other queue pairs that these lines discard, and do not post again."""
     others = (qp for qp in _reset_by(case, lines) if qp is not case.qp)
-    found = [Lost(commands.post_send(case, qp, wqe.wr),
-                  fmt.work_name(case.qp_name(qp), wqe.wr.wr_id, is_send=True))
-             for qp in others for wqe in _not_done(qp)]  # fmt: skip
+    return not_among(lines, (_lost(case, qp, wqe) for qp in others for wqe in _not_done(qp)))
+
+
+def sends_flushed(case: Case, lines: Sequence[str]) -> list[Lost]:
+    """The flushed sends of other queue pairs in ERR that these lines bring up again."""
+    found: list[Lost] = []
+    for qp in _reset_by(case, lines):
+        if qp is case.qp or qp.state is not QPState.ERR:
+            continue
+        born = max(case.log.entered(qp.thing, QPState.RESET), default=-1)
+        ended = [r for r in case.log.about(Kind.WQE_COMPLETED, qp.thing) if event_of(r) > born]
+        flushed = [send_wqe_of(r) for r in ended if status_of(r) == WCStatus.WR_FLUSH_ERR]
+        found += [_lost(case, qp, wqe) for wqe in flushed]
     return not_among(lines, found)
+
+
+def _lost(case: Case, qp: QueuePair, wqe: SendWqe) -> Lost:
+    name = fmt.work_name(case.qp_name(qp), wqe.wr.wr_id, is_send=True)
+    return Lost(commands.post_send(case, qp, wqe.wr), name, commands.needs_receive(wqe.wr))
 
 
 def _reset_by(case: Case, lines: Sequence[str]) -> list[QueuePair]:

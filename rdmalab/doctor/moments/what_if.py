@@ -11,7 +11,7 @@ from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.made_good import is_repaired
 from rdmalab.doctor.evidence.messages import executed, meet, piece_of, unanswered
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
-from rdmalab.doctor.evidence.ownership import gathered
+from rdmalab.doctor.evidence.ownership import gathered, swallowed
 from rdmalab.doctor.evidence.subject import Sort, Subject, name_of
 from rdmalab.doctor.evidence.work_of_queues import renewed, shared_bytes, subject_of_cqe, undone
 from rdmalab.doctor.evidence.work_requests import Receive, Send
@@ -264,10 +264,11 @@ def _awaited_channel(session: Session, subject: Subject) -> Thing | None:
 
 
 def _is_lost(session: Session, subject: Subject, log: Log) -> bool:
-    """Whether packets of it were dropped, on a transport without acknowledgements."""
+    """Whether packets of it were dropped, or acknowledged as duplicates and not carried out."""
     send = Send(session, subject, log)
-    silent = send.qp is not None and not send.qp.transport.acknowledged
-    found = unanswered(session, send, asked=True) if silent else None
+    if send.qp is None or send.qp.transport.acknowledged:
+        return any(each.subject == subject for each in swallowed(log, subject.thing.node))
+    found = unanswered(session, send, asked=True)
     return found is not None and bool(found.misses)
 
 
