@@ -5,6 +5,7 @@ from rdmalab.doctor.evidence.host_reads import (
     Unseen,
     early_fetch,
     is_lost,
+    last_arrival,
     replaced,
     unseen,
     was_read,
@@ -176,21 +177,41 @@ def cas_mismatch(case: Case, content: Content) -> Finding:
     if newest.wrote or later:
         return ok("the newest compare-and-swap did swap", newest.touch.event)
     wr, name = newest.message.wqe.wr, case.names.of(newest.message.thing)
+    held = _held_by(case, case.node, newest.touch.piece, newest.original, newest.message)
     return fail(
         fact(f"{name}.wr[{wr.wr_id}] was to swap {wr.compare_add} for {wr.swap}",
              newest.message.posted),
+        *held,
         fact(f"the word was {newest.original}: nothing was swapped", newest.touch.event),
         fact("its completion says SUCCESS all the same, and the old value came back"),
-        cure=_cas_mismatch_cure(case, newest.message, newest.original), since=newest.touch.event,
+        cure=_cas_mismatch_cure(case, newest.message, newest.original, is_held=bool(held)),
+        since=newest.touch.event,
     )  # fmt: skip
 
 
-def _cas_mismatch_cure(case: Case, message: Message, found: int) -> Fix:
-    """Fix: the compare-and-swap again, with the value that the word has now."""
-    qp = find_qp(case.world, *message.thing[1:])
-    if qp is None or message.wqe.wr.swap == found:
+def _held_by(
+    case: Case, node: str, word: Piece, value: int, mine: Message | None = None
+) -> list[Evidence]:
+    """The compare-and-swap that put the value there, as one that takes a lock; [] if none did."""
+    came = last_arrival(case.log, node, word)
+    if came is None or came.message.wqe.op is not Op.COMPARE_SWAP:
+        return []
+    taker = came.message
+    if taker.wqe.wr.swap != value or (mine is not None and taker.thing == mine.thing):
+        return []
+    return [fact(f"{name_of(case.names, taker.subject)} put {value} there, and it was not taken "
+                 "back", came.event)]  # fmt: skip
+
+
+def _cas_mismatch_cure(case: Case, message: Message, found: int, *, is_held: bool) -> Fix:
+    """Fix: the compare-and-swap again, with the value that the word has now, unless it is held."""
+    qp, wr = find_qp(case.world, *message.thing[1:]), message.wqe.wr
+    if is_held:
+        return Fix(program=f"write {wr.compare_add} back when the word is free: {found} is the "
+                   "mark of another queue pair")  # fmt: skip
+    if qp is None or wr.swap == found:
         return Fix(program=_ADVICE)
-    return Fix([commands.post_send(case, qp, message.wqe.wr, compare_add=found)])
+    return Fix([commands.post_send(case, qp, wr, compare_add=found)])
 
 
 @cas_mismatch.instead
@@ -242,6 +263,7 @@ def _of_thread(case: Case, program: Program) -> Finding | None:
         fact(f"{name} repeats {fmt.wr(vain.wqe.wr.wr_id)}, to swap {compared} for "
              f"{vain.wqe.wr.swap}", vain.posted),
         fact(f"{vain.where} is {vain.found} each time: nothing is swapped", vain.ended),
+        *_held_by(case, vain.node, vain.word, vain.found),
         fact(f"no thread, no request and no receive is to write {vain.where}"),
         cure=Fix(program=f"write {compared} into {vain.where} when the word is free{other}"),
         since=vain.posted,

@@ -228,3 +228,14 @@ def test_a_failed_release_is_the_root_of_another_thread_that_waits_for_the_lock(
         report = answer(lab, question)
         assert (report.slug, report.causes[0].name) == ("cas-mismatch", "A.qp0.wr[2]")
         assert report.outcome.kind is Status.NEVER
+
+
+def test_a_lock_that_is_not_released_names_its_holder_and_no_fix_takes_it_away() -> None:
+    again = _SWAPS_ON.format("A.qp1", 3, 24, 32, 0, 9)
+    other = f"program A.two lines={{loop; {again}; poll A.cq0; if A.mr0[24] == 0; stop; end; end}}"
+    lab = played("use srq_pair", _TAKES.format(0, 7), "run", "poll_cq A.cq0", other, "run 100us")
+    for question in ("why", "why A.two", "why B.mr0[0:8]"):
+        report = answer(lab, question)
+        assert report.slug == "cas-mismatch"
+        assert "A.qp0.wr[1] put 7 there, and it was not taken back" in report.text
+        assert report.remedy is None or "compare_add=7" not in "".join(report.remedy.cure.lines)
