@@ -327,3 +327,18 @@ def test_a_fix_posts_again_what_was_flushed_on_all_queue_pairs_that_it_makes_aga
     polled = lab.do("poll_cq A.cq0 num_entries=16")[-1].value
     assert sorted(cqe.wr_id for cqe in polled) == [1, 1, 1, 77]
     assert not why(lab).is_trouble
+
+
+def test_of_a_region_that_was_taken_while_a_receive_was_missing_both_are_named() -> None:
+    lab = played(
+        "use rc_pair", "program A.tx lines={post_send A.qp0 wr_id=1 opcode=RDMA_WRITE_WITH_IMM "
+        "sg=A.mr0[0:64] remote=B.mr0[0] flags=SIGNALED; sleep 100us; dereg_mr A.mr0; poll A.cq0}",
+        "run 8ms",
+    )  # fmt: skip
+    for question in ("", "A.qp0.wr[1]"):
+        report = why(lab, question)
+        assert report.slug == "dereg-early"
+        assert "was still under way: B.qp0 had no receive for it" in report.text
+        assert report.remedy is not None
+        assert report.remedy.works
+        assert any(line.startswith("post_recv B.qp0") for line in report.remedy.cure.lines)

@@ -26,6 +26,7 @@ def dereg_early(case: Case, work: Send | Receive, entry: SendWqe | RecvWqe) -> F
         return _waits(case, work, gone)
     return fail(
         *_gone(case, gone),
+        *_held_up(case),
         fact("it was posted", work.posted),
         fact(f"it ended with {work.ending.status.name}", work.ending.event),
         cure=_order(case, gone[0][1]) or _dereg_early_cure(case), since=gone[0][1].event,
@@ -42,6 +43,16 @@ def _waits(case: Case, work: Send | Receive, gone: list[tuple[int, key_lookup.Go
 
 
 _DENIED = (WCStatus.LOC_PROT_ERR, WCStatus.LOC_QP_OP_ERR)
+
+
+def _held_up(case: Case) -> list[Evidence]:
+    """Evidence of a send that was still under way because its peer had no receive for it."""
+    naks = case.send.rnr_naks if case.send is not None else []
+    if not naks or case.peer is None:
+        return []
+    many = fmt.count(len(naks), "RNR NAK")
+    text = f"it was still under way: {case.qp_name(case.peer)} had no receive for it, {many} came"
+    return [fact(text, naks[0].event)]
 
 
 def _is_inline(wqe: SendWqe | RecvWqe) -> bool:
