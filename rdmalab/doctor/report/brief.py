@@ -121,8 +121,8 @@ def _whole(report: Report) -> str:
 
 
 def _also(report: Report, budget: Budget) -> list[Row]:
-    """The newest of the root causes that are left out, each in a row."""
-    left = sorted(report.causes[budget.roots :], key=lambda cause: -cause.finding.origin)
+    """The first of the root causes that are left out, each in a row."""
+    left = report.causes[budget.roots :]
     return [Row(RowPart.REST, f"{cause.name} {cause.check.slug}", "also: ", _event(cause),
                 slug=cause.check.slug) for cause in left[: budget.also]]  # fmt: skip
 

@@ -11,6 +11,7 @@ from rdmalab.lab import Lab
 from rdmalab.shell.show_why import answer_lines, lines_of
 from rdmalab.shell.styled_text import text_of
 from tests.doctor import tidying
+from tests.doctor.asking import played, why
 from tests.each import a_tenth, each
 
 _SEND = "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
@@ -143,3 +144,20 @@ def test_after_a_tidy_up_the_fix_is_the_line_that_changes() -> None:
     assert "and 3 more: why -v" in is_reported
     assert not report.has_lines
     assert sum(row.part.name == "LINE" for row in report.rows) == 4
+
+
+def test_what_is_left_out_is_named_in_the_order_of_the_causes() -> None:
+    """The refused post stands before the poll that waits in vain for its completion."""
+    lab = played(
+        "use rc_pair channel=1", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:256]",
+        "program B.rx lines={req_notify_cq B.cq0 solicited_only=1; get_cq_event B.ch0; poll B.cq0}",
+        "program A.tx lines={sleep 5us; try post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:128] "
+        "flags=SIGNALED|INLINE; post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[128:136] "
+        "flags=SIGNALED|INLINE; poll A.cq0; poll A.cq0}", "run 2ms",
+    )  # fmt: skip
+    report = why(lab)
+    slugs = [cause.check.slug for cause in report.causes]
+    assert slugs == ["solicited-only", "inline-too-long", "already-polled"]
+    short = "\n".join(map(text_of, answer_lines(report, 80)))
+    assert "also: the call of event" in short
+    assert "inline-too-long" in short
