@@ -302,6 +302,22 @@ def test_one_end_alone_begins_with_the_packet_numbers_of_the_other(
     assert not why(lab).is_trouble
 
 
+def test_one_end_alone_takes_what_the_other_still_sends_again() -> None:
+    up = "modify_qp B.qp1 state=RTS timeout=14 retry_cnt=7 rnr_retry=7 sq_psn=0 max_rd_atomic=1"
+    lines = [line.format(1) if "rq_psn" in line else line for line in _SUCCESSOR]
+    lines[next(n for n, line in enumerate(lines) if "state=RTS" in line)] = up
+    lab = played(
+        *lines, "write B.mr0[512:515] abc", "post_send B.qp1 wr_id=5 opcode=RDMA_WRITE "
+        "sg=B.mr0[512:520] remote=A.mr0[512] flags=SIGNALED", "run 1ms",
+    )  # fmt: skip
+    remedy = why(lab, "A.qp0.wr[2]").remedy
+    assert remedy is not None
+    assert remedy.works
+    for line in ("apply A.qp0.wr[2]", "run 900ms"):
+        lab.do(line)
+    assert lab.look("A.mr0[512:515]") == b"abc"
+
+
 _OVERRUN = (
     *(f"{line.format(n)}" for n in "AB" for line in (
         "alloc_pd {0}.pd0", "create_cq {0}.cq0 cqe=4",

@@ -134,12 +134,15 @@ def rejoined(case: Case, qp: QueuePair, other: QueuePair, wr: SendWR) -> list[st
 
 
 def joined_to(case: Case, qp: QueuePair, other: QueuePair) -> list[str]:
-    """One end alone reset and connected to one that is up, with the PSNs that this one has."""
-    if other.resp.psn == other.sq.next_psn == 0:
+    """One end alone reset and connected to one that is up, with the PSNs that this one has.
+
+    The first that it sends is the oldest without an answer, or the next one, if it has them all.
+    """
+    if other.resp.psn == other.comp.psn == 0:
         up = commands.join(case, qp, case.qp_name(other))
         return [each.replace("connect ", "to_rts ", 1) for each in up]
     agreed = {
-        "sq_psn": str(other.resp.psn), "rq_psn": str(other.sq.next_psn),
+        "sq_psn": str(other.resp.psn), "rq_psn": str(other.comp.psn),
         "dest_qp_num": case.qp_name(other), "ah_attr": other.node,
     }  # fmt: skip
     moves = [commands.move(case, qp, now, to, agreed) for now, to in BRING_UP_MOVES]
