@@ -5,7 +5,9 @@ import os
 import secrets
 import signal
 import tempfile
+import traceback
 from collections.abc import Generator, Iterator
+from types import FrameType
 
 import pytest
 from hypothesis import settings
@@ -63,6 +65,24 @@ def pytest_collection() -> Generator[None, object, object]:
     gc.freeze()
     gc.enable()
     return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_timeout_set_timer() -> Generator[None, object, object]:
+    """A test that is ended by its time limit prints where it was.
+
+    The plugin raises an exception there; a task of asyncio that takes long keeps it to itself.
+    """
+    done = yield
+    ended = signal.getsignal(signal.SIGALRM)
+
+    def end(number: int, frame: FrameType | None) -> None:
+        traceback.print_stack(frame)
+        if callable(ended):
+            ended(number, frame)
+
+    signal.signal(signal.SIGALRM, end)
+    return done
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -289,10 +289,11 @@ class Main(Screen[None]):
     def _unless_typed(self, printed: list[Line], show: Callable[[], None]) -> None:
         """Show an answer, unless the user has gone on typing, or another line is carried out.
 
-        A key may have been given to the prompt, which has not read it yet. A page that opened now
-        would take the Enter that follows, and the line would stand there.
+        A key may have been given to the prompt, which has not read it yet: a page that opened now
+        would take the Enter that follows. Of two answers the newer one alone may wait: each would
+        find the other in the queue, without end.
         """
-        if self.prompt.message_queue_size:
+        if printed is self._printed and self.prompt.message_queue_size:
             self.prompt.call_later(self._unless_typed, printed, show)
         elif printed is self._printed and not self.prompt.has_more:
             show()

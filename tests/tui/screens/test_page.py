@@ -511,6 +511,16 @@ async def test_no_page_opens_over_keys_that_the_prompt_has_not_read() -> None:
         assert it.app.screen is main
 
 
+async def test_two_answers_that_wait_for_the_prompt_do_not_wait_for_each_other() -> None:
+    async with stand() as it:
+        await it.say("show pd")
+        main, shown = it.app.main, list[str]()
+        for printed, name in (([], "older"), (main._printed, "newer"), ([], "older")):
+            main.prompt.call_later(main._unless_typed, printed, partial(shown.append, name))
+        await it.until(lambda: bool(shown))
+        assert shown == ["newer"]
+
+
 async def test_a_letter_typed_at_once_after_esc_is_not_lost() -> None:
     async with stand() as it:
         await it.say("help")
