@@ -80,6 +80,9 @@ class PageDriver(Driver):
         self, app: App[int], *, debug: bool = False, mouse: bool = True,
         size: tuple[int, int] | None = None,
     ) -> None:  # fmt: skip
+        # Else the first layout is one of 80x24 where there is no terminal, and meets the Resize of
+        # the page: Textual 8.2.8 answers each layout of another size with one more, without end.
+        size = size or Size(*self.glass.size())
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._parser = _Parser()
         self._waiting: list[str] = []

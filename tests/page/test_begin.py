@@ -115,6 +115,14 @@ async def test_keys_typed_before_the_prompt_are_read_by_it(home: Path) -> None:
     assert await asyncio.wait_for(task, PATIENCE_S) == 0
 
 
+async def test_the_first_layout_has_the_size_of_the_page(home: Path) -> None:
+    async with page(home) as it:
+        app = it.process._app
+        assert app is not None
+        assert app._driver is not None
+        assert app._driver._size == (120, 40)
+
+
 async def test_share_gives_a_link(home: Path) -> None:
     async with page(home) as it:
         await it.say("share", "link to this session")
