@@ -133,18 +133,25 @@ def test_without_a_cause_the_words_for_all_else_stand_after_the_line_that_shows_
     assert "hello" not in typed(talk, "back 2", "step", "step")  # what is seen again
 
 
-def test_words_that_answer_a_question_come_after_its_answer(tmp_path: Path) -> None:
-    """The first task shows what the second one asks for: the lab must not say it in between."""
-    prompt = Prompt(f"load {plain_lab(tmp_path, 'reuse')} student=s1", width=200)
-    words = "The buffer was written before the device had read it."
+REUSED = "The buffer was written before the device had read it."
+
+
+def reuse(tmp_path: Path) -> tuple[Prompt, str]:
+    """The lab `reuse`, and the second text that it wants in the buffer."""
+    prompt = Prompt(f"load {plain_lab(tmp_path, 'reuse')} student=s1", width=300)
     lab = prompt.conversation.exercise
     assert lab is not None
-    second = lab.lab.params["second"]
+    return prompt, str(lab.lab.params["second"])
+
+
+def test_words_that_answer_a_question_come_after_its_answer(tmp_path: Path) -> None:
+    """The first task shows what the second one asks for: the lab must not say it in between."""
+    prompt, second = reuse(tmp_path)
     first = "post_send A.qp0 opcode=SEND sg=A.buf[0:64] flags=SIGNALED"
-    assert words not in typed(prompt, first, f'write A.buf[0:5] "{second}"', "run 1ms", "task")
-    assert words not in typed(prompt, "task records")
+    assert REUSED not in typed(prompt, first, f'write A.buf[0:5] "{second}"', "run 1ms", "task")
+    assert REUSED not in typed(prompt, "task records")
     prompt.ask(f"answer see {second}", "answer copied a")
-    assert words in typed(prompt, "task records")
+    assert REUSED in typed(prompt, "task records")
 
 
 def test_an_open_question_is_reported_once_then_the_words_about_a_later_task_are_shown(
@@ -160,11 +167,7 @@ def test_an_open_question_is_reported_once_then_the_words_about_a_later_task_are
 
 
 def test_the_words_wait_for_each_question_that_is_open(tmp_path: Path) -> None:
-    prompt = Prompt(f"load {plain_lab(tmp_path, 'reuse')} student=s1", width=300)
-    words = "The buffer was written before the device had read it."
-    lab = prompt.conversation.exercise
-    assert lab is not None
-    second = lab.lab.params["second"]
+    prompt, second = reuse(tmp_path)
     send = "post_send A.qp0 opcode=SEND sg=A.buf[0:16] flags=SIGNALED"
     lines = (send, f'write A.buf[0:5] "{second}"', "run 1ms")
     shown = typed(prompt, *lines)
@@ -173,11 +176,11 @@ def test_the_words_wait_for_each_question_that_is_open(tmp_path: Path) -> None:
     assert "  cause  not shown before the open question is answered" in shown
     prompt.ask(f"answer see {second}")
     shown = typed(prompt, *lines)
-    assert words not in shown
+    assert REUSED not in shown
     assert "→ copied is not answered yet" in shown
     assert "the program wrote A.buf[0:5]" not in shown
     shown = typed(prompt, *lines, "task records")
-    assert words in shown
+    assert REUSED in shown
     assert "  cause  the program wrote A.buf[0:5]" in shown
 
 

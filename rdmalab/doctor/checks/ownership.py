@@ -192,23 +192,23 @@ def cas_mismatch(case: Case, content: Content) -> Finding:
 def _held_by(
     case: Case, node: str, word: Piece, value: int, mine: Message | None = None
 ) -> list[Evidence]:
-    """The compare-and-swap that put the value there, as one that takes a lock; [] if none did."""
+    """The compare-and-swap of another queue pair that put the value there; [] if none did."""
     came = last_arrival(case.log, node, word)
     if came is None or came.message.wqe.op is not Op.COMPARE_SWAP:
         return []
     taker = came.message
     if taker.wqe.wr.swap != value or (mine is not None and taker.thing == mine.thing):
         return []
-    return [fact(f"{name_of(case.names, taker.subject)} put {value} there, and it was not taken "
-                 "back", came.event)]  # fmt: skip
+    text = f"{name_of(case.names, taker.subject)} put {value} there; nothing has changed it since"
+    return [fact(text, came.event)]
 
 
 def _cas_mismatch_cure(case: Case, message: Message, found: int, *, is_held: bool) -> Fix:
     """Fix: the compare-and-swap again, with the value that the word has now, unless it is held."""
     qp, wr = find_qp(case.world, *message.thing[1:]), message.wqe.wr
     if is_held:
-        return Fix(program=f"write {wr.compare_add} back when the word is free: {found} is the "
-                   "mark of another queue pair")  # fmt: skip
+        return Fix(program=f"a lock: its holder is to write {wr.compare_add} back; a counter: "
+                   f"compare with {found}")  # fmt: skip
     if qp is None or wr.swap == found:
         return Fix(program=_ADVICE)
     return Fix([commands.post_send(case, qp, wr, compare_add=found)])

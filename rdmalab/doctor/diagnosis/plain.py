@@ -75,9 +75,7 @@ def plain(session: Session, log: Log, question: Path | None) -> Report:
     explained = [at_the_act(session, log, each) for each in looks if each.report.causes]
     gone_on = [each for each in explained if has_gone_on(session, log, each)]
     explained = [each for each in explained if each not in gone_on]
-    endless = [session.names.of(each.thing) for each in programs_of(session.world)
-               if 0 in each.loops and not each.state.is_over]  # fmt: skip
-    mild = _tolerated(log, explained, endless)
+    mild = _tolerated(log, explained, _endless(session))
     if len(mild) == len(explained):
         left = [examination for examination in looks if examination not in (*gone_on, *mild)
                 if examination.report.outcome.rule or examination.moment.why is Why.ENDED
@@ -250,6 +248,12 @@ def _aside(log: Log, explained: Sequence[Examination]) -> list[Examination]:
     bare = light if len(light) < len(explained) else []
     return [examination for examination in calls
             if examination.subject.thing[1:] in failed or examination in bare]  # fmt: skip
+
+
+def _endless(session: Session) -> list[str]:
+    """The names of the threads in a loop without end."""
+    return [session.names.of(each.thing) for each in programs_of(session.world)
+            if 0 in each.loops and not each.state.is_over]  # fmt: skip
 
 
 def _tolerated(
