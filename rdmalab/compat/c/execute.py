@@ -220,7 +220,9 @@ class Execution:
             self.tell("rdmalab: ^C ends the programs; with --end-stuck the lab does it")
         is_over = self.limit_s is not None and time.monotonic() - self.began_s > self.limit_s
         if is_over or (self.end_stuck and self.server.trouble.stuck):
-            self._end("the time is over" if is_over else "they hang")
+            idle = "no program is left to connect"
+            stuck = idle if self.server.trouble.is_idle else "they hang"
+            self._end("the time is over" if is_over else stuck)
         if is_over and self.is_open:
             self.is_open = False
             self.server.close()
@@ -264,16 +266,18 @@ class Execution:
         if now_s < self.collect_s and not at_once:
             return
         self.collect_s = now_s + _COLLECT_S
+        here = () if at_once else {program.pid for program in self.server.calls.programs}
         for number, process in enumerate(self.started):
-            if number in self.codes or (code := process.poll()) is None:
-                continue
-            self.codes[number] = _code(code)
-            if code < 0:
+            if number in self.codes or (code := process.poll()) is None or process.pid in here:
+                continue  # it runs, or the lab has still to see how it leaves
+            is_idle = self.server.trouble.is_idle and code == -signal.SIGTERM
+            self.codes[number] = 0 if is_idle else _code(code)
+            if code < 0 and not is_idle:
                 self.tell(f"rdmalab: {self.commands[number].words[0]} was ended by "
                           f"{signal.Signals(-code).name}")  # fmt: skip
             if process.pid not in self.server.seen:
                 self.server.excuse()
-            self.server.trouble.ended(self._name(number), self.codes[number])
+            self.server.trouble.ended(self._name(number), process.pid, self.codes[number])
 
     def _name(self, number: int) -> str:
         return Path(self.commands[number].words[0]).name

@@ -319,9 +319,10 @@ class Server:
                 connection.notify()
 
     def verdicts(self) -> list[str]:
-        """Return the sentences on rejected connections and on a hang, which no adapter has."""
+        """Return the sentences on rejected connections, failed programs and a hang."""
         hang = [f"NEVER  {self.trouble.hang}"] if self.trouble.hang else []
-        return [*(f"FAILED  {sentence}" for sentence in self.hosts.refused), *hang]
+        failed = [*self.hosts.refused, *self.trouble.failed]
+        return [*(f"FAILED  {sentence}" for sentence in failed), *hang]
 
     # ------------------------------------------------------------------ words
     def _serve(self, connection: Connection, message: bytes) -> None:

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from shutil import get_terminal_size
+from typing import NamedTuple
 
 from rdmalab.command import NotUnderstood, Noun, Ref, Refused
 from rdmalab.compat.c.calls import Calls
 from rdmalab.compat.c.connections import Connections
-from rdmalab.compat.c.program import DESTROYS_ID, GETS_ASYNC_EVENT, Program
+from rdmalab.compat.c.program import DESTROYS_ID, GETS_ASYNC_EVENT, GETS_CM_EVENT, Program
 from rdmalab.doctor.case import Log
 from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.diagnosis.examination import for_program
@@ -32,10 +33,24 @@ _MOST_RECORDS = 10_000  # of the log, in which the last call of a program is sou
 Tell = Callable[[str], None]
 
 
+class Leaving(NamedTuple):
+    """The end of a program.
+
+    sentence: its last refused call, its last poll in vain, or its last call. text: why, in the
+    words of `why`; empty: not known. is_refusal: the sentence is on a refused call.
+    """
+
+    sentence: str
+    text: str = ""
+    is_refusal: bool = False
+
+
 class Trouble:
     """Reports each kind of trouble once. found: something was wrong; stuck: all programs hang.
 
-    hang: how they hang, in one sentence.
+    hang: how they hang, in one sentence. is_idle: they only wait for clients, and all clients have
+    ended well. failed: sentences on programs that have ended with another code than 0 and had no
+    call refused.
     """
 
     def __init__(self, calls: Calls, hosts: Connections, tell: Tell) -> None:
@@ -46,13 +61,15 @@ class Trouble:
         self.found = False
         self.stuck = False
         self.hang = ""
-        self._last_refused: tuple[str, str, str] | None = None  # word, errno, and why
-        self._is_refusal_reported = False
+        self.is_idle = False
+        self.failed: list[str] = []
+        self._left: dict[int, Leaving] = {}  # by process, in the order of leaving
+        self._codes: set[int] = set()  # of those that have ended
 
     def begin_again(self) -> None:
         """Another program has come: what fails from now on is reported too."""
-        self.found, self.stuck, self.hang = False, False, ""
-        self._last_refused, self._is_refusal_reported = None, False
+        self.found, self.stuck, self.is_idle, self.hang = False, False, False, ""
+        self._left, self._codes = {}, set()
         self.calls.session.unanswered, self.calls.session.outside = [], []
         self.hosts.refused.clear()
 
@@ -107,34 +124,77 @@ class Trouble:
         return -1, is_newest
 
     def leaves(self, program: Program) -> None:
-        """Keep the cause of the last refused call of a program that ends, before its objects go.
+        """Keep how a program leaves, and why, before its objects go.
 
         Where other trouble was reported before, `why` alone would answer about that.
         """
-        word, error = program.refused
-        if not word or self.stuck or self._last_refused is not None:
+        if self.stuck:
             return
+        last = Leaving(next(self._last(program), ""))
+        self._left[program.pid] = self._refusal(program) or self._poll_in_vain(program) or last
+
+    def _refusal(self, program: Program) -> Leaving | None:
+        word, error = program.refused
+        if not word or any(each.is_refusal for each in self._left.values()):
+            return None
         name = errno_name(error)
         if program.cause and word.startswith("cm_"):
-            self._last_refused = word.replace("cm_", "rdma_"), name, f"  {program.cause}"
-            return
+            word, text = word.replace("cm_", "rdma_"), f"  {program.cause}"
+            return Leaving(f"{word} was refused with {name}", text, is_refusal=True)
         with suppress(NotUnderstood):  # no call of an adapter was refused so
             text, report = self.why(name if self.found else "")
             if report.is_trouble:
-                self._last_refused = word, name, text
+                return Leaving(f"{word} was refused with {name}", text, is_refusal=True)
+        return None
 
-    def ended(self, name: str, code: int) -> None:
-        """Report the refused call that was kept, if a program ends with another code than 0."""
-        if not code or self.stuck or self._last_refused is None or self._is_refusal_reported:
+    def _poll_in_vain(self, program: Program) -> Leaving | None:
+        """Of a program that takes an empty queue for a failure: its newest request is not done."""
+        if not program.empty_polls:
+            return None
+        at = f" at {program.looked_by.line}" if program.looked_by and program.looked_by.line else ""
+        question, text = next(self._awaited(program), ""), ""
+        with suppress(NotUnderstood):
+            text = f"why {question}\n{self.why(question)[0]}" if question else ""
+        return Leaving(f"its last poll of {program.looked_at}{at} found nothing", text)
+
+    def _awaited(self, program: Program) -> Iterator[str]:
+        """The requests that would still complete on the queues that a program waits for."""
+        for queue in self._waited_for(program):
+            number = self.calls.find(queue).number
+            for qp in self.calls.world.nodes[queue.node].qps.items.values():
+                name = self.calls.names.get((queue.node, Noun.QP, qp.number))
+                sends = [w for w in qp.sq.wqes.values() if w.serial >= qp.comp.serial]
+                if qp.send_cq == number and (signaled := [w for w in sends if w.signaled]):
+                    yield f"{name}.wr[{signaled[-1].wr.wr_id}]"
+                if qp.recv_cq == number and qp.source.wqes:
+                    yield f"{name}.recv_wr[{qp.source.wqes[-1].wr.wr_id}]"
+
+    def ended(self, name: str, pid: int, code: int) -> None:
+        """Report what was kept of a program, if it ends with another code than 0."""
+        self._codes.add(code)
+        refusals = (each for each in self._left.values() if each.is_refusal)
+        left = next(refusals, None) or self._left.get(pid)  # a script leaves before its shell
+        if not code or self.stuck or left is None or not left.sentence:
             return
-        self.found = self._is_refusal_reported = True
-        word, error, text = self._last_refused
-        self.tell(f"rdmalab: {name} ended with {code} after {word} was refused with {error}")
-        self.tell(text)
+        if not left.is_refusal:
+            self.failed.append(f"{name} ended with {code}: {left.sentence}")
+            if self.found:  # an error that it has polled was told
+                return
+        if left.is_refusal:
+            self.found, self._left = True, {}
+        after = " after" if left.is_refusal else ":"
+        self.tell(f"rdmalab: {name} ended with {code}{after} {left.sentence}")
+        if left.text:
+            self.tell(left.text)
 
     def hangs(self, sentence: str) -> None:
         """Nothing will come of the waiting of all programs."""
         if self.stuck:
+            return
+        if self._serves_only():
+            self.stuck = self.is_idle = True
+            self.tell("rdmalab: the clients have ended well, and no other program will connect")
+            self._tell_places()
             return
         reasons = [f"{program.name} {reason}" for program in self.calls.programs
                    for reason in self._reasons(program)]  # fmt: skip
@@ -152,6 +212,25 @@ class Trouble:
             return
         for question in questions:
             self._asked(question)
+
+    def _serves_only(self) -> bool:
+        """True if each program waits for a connection at its address, and all others ended well."""
+        if self._codes != {0} or self.found or self.hosts.refused:
+            return False
+        return all(
+            self.hosts.listening(program)
+            and any(word == GETS_CM_EVENT for word, _, _ in program.all_waits)
+            and not program.empty_polls
+            and not self._reasons(program)
+            and not self._has_sends(program)
+            for program in self.calls.programs
+        )
+
+    def _has_sends(self, program: Program) -> bool:
+        """True if a send of a program is not complete, and its queue pair is not in error."""
+        tables = (self.calls.world.nodes[node].qps.items for node, noun, _ in program.own
+                  if noun is Noun.QP)  # fmt: skip
+        return any(qp.comp.serial < qp.sq.posted for items in tables for qp in items.values())
 
     def overdue(self) -> None:
         """The time is over: tell where each program is. Who reads memory asks the lab nothing."""

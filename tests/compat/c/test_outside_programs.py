@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -96,9 +95,9 @@ def test_a_persistent_server_of_rping_is_ended_after_its_client() -> None:
     """The queue that it polled last is destroyed while it waits for the next client."""
     line = "rping -s -P -a 10.0.0.1 : rping -c -a 10.0.0.1 -C 2"
     ended = execute("--", *line.split())
-    assert ended.code == 128 + signal.SIGTERM, ended.err
+    assert ended.code == 0, ended.err
     assert "on A: blocks in rdma_get_cm_event of A, listens at 10.0.0.1:7174" in ended.err
-    assert "the programs are ended: they hang" in ended.err
+    assert "the programs are ended: no program is left to connect" in ended.err
 
 
 @needs("ibv_devinfo")
@@ -132,7 +131,7 @@ def test_a_lost_packet_is_sent_again_under_a_program() -> None:
 def test_the_server_of_cmtime_which_never_ends_is_ended_after_its_client() -> None:
     words = "cmtime -b 10.0.0.1 : cmtime -s 10.0.0.1 -b 10.0.0.2 -c 10"
     ended = execute("--", *words.split(), limit_s=120)
-    assert ended.code == 128 + signal.SIGTERM, ended.err
+    assert ended.code == 0, ended.err
     assert "on A: blocks in rdma_get_cm_event of A, listens at 10.0.0.1:7471" in ended.err
     rows = [row.split(":")[0].strip() for row in ended.out.splitlines() if "." in row]
     assert {"create id", "resolve addr", "connect", "disconnect", "destroy"} <= {*rows}

@@ -143,6 +143,40 @@ def test_why_gives_the_exit_code_where_the_programs_ended_well(tmp_path: Path) -
     assert execute("--why", *pair("wrong_rkey", tmp_path)).code == 1
 
 
+def test_a_poll_in_vain_before_a_failed_end_is_reported(tmp_path: Path) -> None:
+    words = pair("polls_once", tmp_path)
+    ended = execute("--why", "--world", "link latency=10ms", *words)
+    assert ended.code == 3
+    assert "rdmalab: polls_once ended with 3: its last poll of B.cq0 found nothing" in ended.err
+    assert "PENDING  B.qp0.wr[7] has no completion" in ended.err
+    assert "WELL" not in ended.err
+
+
+def test_the_last_call_before_a_failed_end_is_reported() -> None:
+    program = compiled("leaves")
+    ended = execute("--why", "--", program, "4")
+    where = r"alloc_pd at .*leaves\.c:\d+ in main"
+    assert re.search(f"rdmalab: leaves ended with 4: its last call was {where}", ended.err)
+    assert "FAILED  leaves ended with 4" in ended.err
+    assert "rdmalab:" not in execute("--", program, "0").err
+
+
+def test_a_server_that_waits_for_the_next_client_is_no_failure() -> None:
+    program = compiled("cm_serves")
+    ended = execute("--why", "--", program, "serve", ":", program, "ask")
+    assert ended.code == 0, ended.err
+    assert "the clients have ended well, and no other program will connect" in ended.err
+    assert "blocks in get_cq_event of A.channel0" in ended.err
+    assert "PENDING" not in ended.err
+
+
+def test_a_server_whose_client_has_failed_hangs() -> None:
+    program = compiled("cm_serves")
+    ended = execute("--", program, "serve", ":", program, "ask", "too many words")
+    assert ended.code
+    assert "the programs are ended: they hang" in ended.err
+
+
 def test_what_the_end_of_a_process_destroys_is_no_call_of_its_last_line(tmp_path: Path) -> None:
     ended = execute("--why", *pair("peer_crash", tmp_path))
     asked = words_of(ended.err.rpartition("FAILED")[2])
