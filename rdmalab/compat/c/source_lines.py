@@ -10,6 +10,7 @@ from rdmalab.spec.row import dataclass
 _EXECUTABLE = 2  # e_type ET_EXEC: its code lies where the file says
 _TYPE = slice(16, 18)  # e_type of an ELF header
 _LONGEST_S = 5.0
+_ANONYMOUS = "(anonymous namespace)::"
 _WRAPPERS = ("ibv_", "rdma_", "__ibv_", "_ibv_", "__libc_")  # no lines of the program
 
 
@@ -130,7 +131,7 @@ def _frames(site: Site) -> list[tuple[str, str]]:
     if shutil.which("addr2line") is None:
         return []
     # The call stands in front of the address to which it returns.
-    words = ["addr2line", "-f", "-i", "-s", "-e", site.path, f"{site.address - 1:#x}"]
+    words = ["addr2line", "-C", "-f", "-i", "-s", "-e", site.path, f"{site.address - 1:#x}"]
     try:
         done = subprocess.run(
             words, capture_output=True, text=True, timeout=_LONGEST_S, check=False
@@ -142,5 +143,6 @@ def _frames(site: Site) -> list[tuple[str, str]]:
     for function, place in zip(lines[::2], lines[1::2], strict=False):
         known = place.partition(" ")[0]
         is_unknown = known.startswith("?") or known.endswith((":?", ":0"))
-        found.append(("" if function.startswith("?") else function, "" if is_unknown else known))
+        name = function.replace(_ANONYMOUS, "").partition("(")[0]  # no parameters of C++
+        found.append(("" if name.startswith("?") else name, "" if is_unknown else known))
     return [each for each in found if any(each)]

@@ -31,6 +31,13 @@ def test_the_source_line_of_the_wrong_call_is_named(
 
 
 @needs("gcc")
+@needs("addr2line")
+def test_a_function_of_cxx_has_the_name_of_its_source() -> None:
+    ended = execute("--", compiled("mangled"))
+    assert "its last call was alloc_pd at mangled.c:14 in client::ask\n" in ended.err
+
+
+@needs("gcc")
 def test_without_addr2line_no_line_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
     assert line_of(Site(compiled("right"), 0x1234)) == ""
