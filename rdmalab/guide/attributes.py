@@ -54,7 +54,7 @@ def attribute_article(name: str) -> Article:
     rows: list[Row] = [
         ("", row.sentence),
         ("mask", f"{PREFIX[Attr]}{row.mask.name}, bit {int(row.mask).bit_length() - 1}"),
-        ("range", range_words(name)),
+        ("range", "; ".join([range_words(name), *_cut(name)])),
         ("elsewhere", list(_elsewhere(name))),
         ("default", _default(name)),
         ("types", type_names(row.types)),
@@ -70,8 +70,15 @@ def _elsewhere(name: str) -> Iterator[str]:
     """Devices that take more, or less, than the table says."""
     for profile in PROFILES.values():
         row = profile.attributes[name]
-        if row != ATTRIBUTES[name]:
+        if row != ATTRIBUTES[name] and name not in profile.attribute_bits:
             yield f"{profile.name} stores {row.low}..{row.highest(profile.caps)}"
+
+
+def _cut(name: str) -> Iterator[str]:
+    """Devices that cut a value to the bits of its field."""
+    for profile in PROFILES.values():
+        if (bits := profile.attribute_bits.get(name)) is not None:
+            yield f"{profile.name} keeps the low {bits} bits"
 
 
 def range_words(name: str) -> str:

@@ -39,11 +39,16 @@ class AhAttr:
 
 
 # Bytes in a send ring; the shape is that of ConnectX: control and address, then pieces, in blocks.
-_WQE_HEADER, _SGE, INLINE_HEADER, _WQE_BLOCK, LONGEST_WQE = 32, 16, 4, 64, 1024
+_WQE_HEADER, SGE_BYTES, INLINE_HEADER, WQE_BLOCK, LONGEST_WQE = 32, 16, 4, 64, 1024
 
 
 def _up_to_whole(octets: int, block: int) -> int:
     return -(-octets // block) * block
+
+
+def recv_wqe_bytes(pieces: int, least: int) -> int:
+    """The bytes of a receive WQE of so many pieces of 16 bytes: a power of two (mlx5)."""
+    return SGE_BYTES << (max(pieces, least) - 1).bit_length()
 
 
 @dataclass(slots=True)
@@ -62,17 +67,19 @@ class Capacity:
     def wqe_bytes(self) -> int:
         """The bytes of one send WQE: its header, then its SGEs or its inline bytes."""
         inline = INLINE_HEADER + self.max_inline_data if self.max_inline_data else 0
-        body = max(self.max_send_sge * _SGE, inline)
-        return _up_to_whole(_WQE_HEADER + body, _WQE_BLOCK)
+        body = max(self.max_send_sge * SGE_BYTES, inline)
+        return _up_to_whole(_WQE_HEADER + body, WQE_BLOCK)
 
     def inline_room(self, header: int, max_tso_header: int) -> int:
         """The inline bytes of a send WQE whose first `header` bytes are taken: mlx5_calc_sq_size.
 
         It also has room for the packet header of a TSO request, of up to so many bytes.
         """
-        inline = self.max_inline_data and _up_to_whole(INLINE_HEADER + self.max_inline_data, _SGE)
-        body = max(_up_to_whole(max_tso_header, _SGE) + self.max_send_sge * _SGE, inline)
-        return _up_to_whole(header + body, _WQE_BLOCK) - header - INLINE_HEADER
+        inline = self.max_inline_data and _up_to_whole(
+            INLINE_HEADER + self.max_inline_data, SGE_BYTES
+        )
+        body = max(_up_to_whole(max_tso_header, SGE_BYTES) + self.max_send_sge * SGE_BYTES, inline)
+        return _up_to_whole(header + body, WQE_BLOCK) - header - INLINE_HEADER
 
     @property
     def sq_bytes(self) -> int:

@@ -93,7 +93,8 @@ def check_claim(asked: ModifyCall) -> Refused | None:
 
 def check_transition(asked: ModifyCall) -> Refused | None:
     """Refuse a transition that the table does not have."""
-    nexts = states.legal_next(asked.qp.qp_type, asked.now)
+    lacks = asked.hca.profile.lacks_moves
+    nexts = states.legal_next(asked.qp.qp_type, asked.now, lacks)
     if asked.to in nexts or not asked.is_tabled:
         return None
     names = ", ".join(state.name for state in nexts)
@@ -253,6 +254,11 @@ def ask(hca: Adapter, qp: QueuePair, attr: QpAttr, mask: Attr | None = None) -> 
     return ModifyCall(hca, qp, masked, mask, now, QPState(to) if to in STATES else to)
 
 
+def current_state(hca: Adapter, qp: QueuePair) -> QPState:
+    """The state that query_qp returns in cur_qp_state."""
+    return qp.state if hca.profile.returns_cur_state else QPState.RESET
+
+
 def _apply(asked: ModifyCall) -> None:
     hca, qp, to = asked.hca, asked.qp, asked.to
     moves = bool(Attr.STATE & asked.mask)
@@ -271,15 +277,19 @@ def _apply(asked: ModifyCall) -> None:
 
 
 def _stored(hca: Adapter, qp: QueuePair, name: str, value: Any) -> Any:
-    """The value that the device stores: PSNs cut to 24 bits, routed addresses, rounded depths."""
+    """The value that the device stores: bits cut off, routed addresses, rounded depths."""
+    profile = hca.profile
     if name in PSNS:
         return value & MASK
     if name == "ah_attr" and qp.transport.connected:
         return routed(hca, value, "qp")
+    if name == "max_rd_atomic":
+        value = value or profile.least_read_depth
     # rxe_qp_from_attr: roundup_pow_of_two, stored in a u8, so that 129 and more become 0.
-    if name in _DEPTHS and hca.profile.rounds_read_depths and value:
+    if name in _DEPTHS and profile.rounds_read_depths and value:
         return 1 << (value - 1).bit_length() & _U8
-    return value
+    bits = profile.attribute_bits.get(name)
+    return value if bits is None else value & (1 << bits) - 1
 
 
 def _begin(asked: ModifyCall) -> None:
@@ -308,10 +318,10 @@ def _path(hca: Adapter, qp: QueuePair) -> Path:
     pkey = _pkey(hca, attr.pkey_index)
     # IBA 17.2.8: every QP starts in MIGRATED, where MigReq is 1.
     migrated = hca.profile.sends_mig_req and attr.path_mig_state == MigState.MIGRATED
-    lone = not qp.transport.connected or hca.profile.hashes_source_port
-    label = flow_label(qp.number, attr.dest_qp_num or 0)
-    sport = lone_source_port(qp.number) if lone else source_port(label)
-    flow = flow_to(hca, attr.ah_attr or AhAttr(), sport)
+    av = attr.ah_attr or AhAttr()
+    label = av.flow_label or flow_label(qp.number, attr.dest_qp_num or 0)
+    sport = source_port(label) if qp.transport.connected else lone_source_port(qp.number)
+    flow = flow_to(hca, av, sport)
     if not qp.transport.connected:
         return Path(flow, 0, caps.active_mtu, pkey, None, migrated)
     mtu = attr.path_mtu if attr.path_mtu in tuple(MTU) else MTU.B256

@@ -55,7 +55,7 @@ def _iova(wr: SendWR) -> int:
 class Bind:
     """A bind about to be executed; `mr` is None where it unbinds, or names no region.
 
-    rights: those that may be given to a window.
+    rights: those that may be given to a window. checks_domains: all three must share one domain.
     """
 
     qp: QueuePair
@@ -63,6 +63,7 @@ class Bind:
     mw: MemoryWindow
     mr: MemoryRegion | None
     rights: int
+    checks_domains: bool
 
 
 class BindRefusal(StrEnum):
@@ -85,8 +86,10 @@ def check_free(bind: Bind) -> bool:
 
 
 def check_domain(bind: Bind) -> bool:
-    """True if window, region and queue pair are in one protection domain."""
+    """True if window, region and queue pair are in one protection domain, as far as asked."""
     # C10-72: otherwise a bind would open memory of one domain to peers of another.
+    if not bind.checks_domains:
+        return bind.mw.type is not MWType.TYPE_2 or bind.mw.pd == bind.qp.pd
     return bind.mw.pd == bind.qp.pd and (bind.mr is None or bind.mr.pd == bind.qp.pd)
 
 
@@ -151,7 +154,7 @@ def bind(hca: Adapter, qp: QueuePair, wqe: SendWqe) -> WCStatus:
         return _refuse(hca, qp, wqe, "the window was deallocated", WCStatus.MW_BIND_ERR)
     mr = hca.mrs.items.get(wr.bind_mr or 0) if wr.bind_length else None
     rights = FOR_WINDOW | (_LOCAL_WRITE if hca.profile.windows_take_local_write else 0)
-    asked = Bind(qp, wr, mw, mr, int(rights))
+    asked = Bind(qp, wr, mw, mr, int(rights), hca.profile.checks_bind_domains)
     for reason, holds in CHECKS.items():
         if not holds(asked):
             return _refuse(hca, qp, wqe, reason, WCStatus.MW_BIND_ERR)

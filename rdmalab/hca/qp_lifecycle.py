@@ -5,7 +5,7 @@ from dataclasses import replace
 from rdmalab.command import Refused
 from rdmalab.hca import async_events, flush, groups
 from rdmalab.hca.adapter import Adapter
-from rdmalab.hca.attributes import INLINE_HEADER, LONGEST_WQE
+from rdmalab.hca.attributes import INLINE_HEADER, LONGEST_WQE, SGE_BYTES, WQE_BLOCK, recv_wqe_bytes
 from rdmalab.hca.device import GROUP_QPN
 from rdmalab.hca.errors import check_useful, one_of, refused
 from rdmalab.hca.lifecycle import check_limit, check_unused, count, created, destroyed
@@ -166,11 +166,13 @@ def _granted(hca: Adapter, qp_type: QPType, cap: Capacity, max_tso_header: int) 
     # rxe_qp.c: SGEs and inline bytes share the space of a WQE, so each size grows to the other.
     if per_sge:
         sges, inline = max(sges, inline // per_sge), max(inline, per_sge * sges)
+    recvs, pieces = granted(cap.max_recv_wr), cap.max_recv_sge
     if (header := hca.profile.send_wqe_headers.get(qp_type)) and cap.max_send_wr:
         inline = cap.inline_room(header, max_tso_header)
-    return Capacity(
-        granted(cap.max_send_wr), granted(cap.max_recv_wr), sges, cap.max_recv_sge, inline
-    )
+    if hca.profile.recv_wqe_powers and cap.max_recv_wr:
+        wqe = recv_wqe_bytes(pieces, 1)
+        recvs, pieces = max(recvs, WQE_BLOCK // wqe), wqe // SGE_BYTES
+    return Capacity(granted(cap.max_send_wr), recvs, sges, pieces, inline)
 
 
 def destroy_qp(hca: Adapter, qp: QueuePair) -> None:

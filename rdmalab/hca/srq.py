@@ -12,7 +12,7 @@ from rdmalab.wire.packet import Packet
 
 @dataclass(slots=True)
 class SrqCapacity:
-    """`ibv_srq_attr` at creation: srq_limit is ignored there."""
+    """`ibv_srq_attr` at creation: srq_limit is ignored there, but for a device that arms it."""
 
     C_NAME = "ibv_srq_attr"
 

@@ -3,6 +3,7 @@
 from rdmalab.command import Refused
 from rdmalab.hca import async_events, invalid_pointers, lifecycle
 from rdmalab.hca.adapter import Adapter
+from rdmalab.hca.attributes import SGE_BYTES, recv_wqe_bytes
 from rdmalab.hca.errors import check_postable, one_of, refused, say_queue_too_small
 from rdmalab.hca.objects import XrcDomain
 from rdmalab.hca.posting import effective
@@ -25,10 +26,16 @@ def create_srq(hca: Adapter, parts: Parts, attr: SrqCapacity) -> SharedReceiveQu
         if refusal is not None:
             raise refusal
     lifecycle.check_limit(hca, hca.srqs)
-    granted = hca.profile.cq_srq_rounding.granted(attr.max_wr)
-    max_sge = max(attr.max_sge, hca.profile.least_srq_sge)
+    profile = hca.profile
+    granted = profile.cq_srq_rounding.granted(attr.max_wr)
+    max_sge = max(attr.max_sge, profile.least_srq_sge)
+    if profile.recv_wqe_powers:
+        max_sge = recv_wqe_bytes(max_sge + 1, 2) // SGE_BYTES - 1  # mlx5: a link of 16 bytes
     srq = SharedReceiveQueue(hca.node, hca.srqs.next_number, granted, max_sge, parts)
     lifecycle.created(hca, hca.srqs, srq)
+    if profile.arms_created_srq and attr.srq_limit:
+        srq.limit = attr.srq_limit
+        hca.trace.record(Kind.SRQ_SET, hca.node, srq.number, "srq_limit", srq.limit)
     return srq
 
 

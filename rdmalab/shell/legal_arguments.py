@@ -177,7 +177,7 @@ def asked_move(here: CompletionContext) -> PendingMove | None:
         return None
     state = here.given("attr", "qp_state")
     to = qp.state if state is None else state
-    if (qp.qp_type, qp.state, to) not in MOVES:
+    if to not in _onward(here, qp):
         return None
     return PendingMove(qp, QPState(to))
 
@@ -197,7 +197,7 @@ def judge_attribute(here: CompletionContext, slot: Slot) -> ArgumentVerdict | No
     mask = ATTRIBUTES[name].mask
     qp = here.qp
     if mask is Attr.STATE:
-        return _judge_state(qp)
+        return _judge_state(here)
     move = asked_move(here)
     given = _given_mask(here) & ~Attr.ALT_PATH  # one bit, four attributes
     if move is None or mask & given or _has_no_alternate(here, mask):
@@ -211,10 +211,11 @@ def _has_no_alternate(here: CompletionContext, mask: Attr) -> bool:
     return mask is Attr.ALT_PATH and (hca is None or not hca.lids)
 
 
-def _judge_state(qp: QueuePair | None) -> ArgumentVerdict:
+def _judge_state(here: CompletionContext) -> ArgumentVerdict:
+    qp = here.qp
     if qp is None:
         return ArgumentVerdict(REQUIRED_FIRST, "the state to enter")
-    nexts = _onward(qp)
+    nexts = _onward(here, qp)
     word = f"from {qp.state.name}"
     return ArgumentVerdict(REQUIRED_FIRST, word, tuple(state.name for state in nexts))
 
@@ -300,15 +301,14 @@ def _next_states(here: CompletionContext) -> dict[int, str] | None:
     qp = here.qp
     if qp is None:
         return None
-    return {int(to): f"from {qp.state.name}" for to in _onward(qp)}
+    return {int(to): f"from {qp.state.name}" for to in _onward(here, qp)}
 
 
-def _onward(qp: QueuePair) -> list[QPState]:
+def _onward(here: CompletionContext, qp: QueuePair) -> list[QPState]:
     """The legal next states; last those that do not lead on: RESET, ERR, the present one."""
     last = (QPState.RESET, QPState.ERR, qp.state)
-    return sorted(
-        legal_next(qp.qp_type, qp.state), key=lambda to: to in last and 1 + last.index(to)
-    )
+    nexts = legal_next(qp.qp_type, qp.state, here.session.world.nodes[qp.node].profile.lacks_moves)
+    return sorted(nexts, key=lambda to: to in last and 1 + last.index(to))
 
 
 def _current_state(here: CompletionContext) -> dict[int, str] | None:

@@ -18,7 +18,7 @@ from rdmalab.spec.completions import STANDARD_FIELDS, WcEx
 from rdmalab.spec.limits import MLX5_CAPS, RXE_CAPS, DeviceCaps, LinkLayer, PhysState
 from rdmalab.spec.refusals import REFUSALS, Refusal, Syndrome
 from rdmalab.spec.row import dataclass
-from rdmalab.spec.states import ATTRIBUTES, Attribute, QPType
+from rdmalab.spec.states import ATTRIBUTES, Attribute, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.vendor_errors import CONNECTX_CODES, NO_CODES, STATUS_CODES, VendorErrors
 from rdmalab.spec.work import WCFlags, WROpcode
@@ -139,6 +139,7 @@ class Profile:
     # queues
     rounding: Rounding = cell(Rounding.EXACT, "How many slots a send or receive queue gets for the requested number.")
     cq_srq_rounding: Rounding = cell(Rounding.EXACT, "How many completions a CQ, or receives an SRQ, holds for the requested number.")
+    recv_wqe_powers: bool = cell(False, "The bytes of a receive WQE are a power of two, and a receive queue takes at least 64: elements and requests fill them.")
     create_qp_returns_asked: bool = cell(False, "create_qp reports the requested sizes, query_qp the real sizes.")
     slots_freed: SlotsFreed = cell(SlotsFreed.POLLED, "When a slot of a queue is freed.")
     inline_bytes_per_sge: int = cell(0, "How many bytes of inline data each SGE of a queue adds.")
@@ -152,6 +153,7 @@ class Profile:
     overrun_kills_cq: bool = cell(True, "A CQE on a full CQ puts the CQ into error and its QPs into ERR.")
     # shared receive queues
     least_srq_sge: int = cell(0, "The least max_sge that an SRQ gets, for every requested number.")
+    arms_created_srq: bool = cell(False, "create_srq arms the srq_limit that it is given. Otherwise only modify_srq does.")
     refuses_unknown_srq_mask: bool = cell(True, "modify_srq with unknown mask bits is refused.", "srq-mask")
     limit_counts_at_once: bool = cell(True, "Arming a limit that is already undercut raises the event at once.")
     reads_failed_srq: bool = cell(True, "query_srq succeeds for an SRQ in its error state.")
@@ -159,14 +161,21 @@ class Profile:
     # attributes
     checks_table_without_state: bool = cell(True, "modify_qp without a state is checked against the transition table too.")
     believes_cur_state: bool = cell(False, "cur_qp_state is used without a check.")
+    returns_cur_state: bool = cell(True, "query_qp returns the state in cur_qp_state too. Otherwise always RESET.")
     modify_judges_address: frozenset[str] = cell(EVERY_FIELD, "Fields of ah_attr whose range modify_qp checks.")
     create_ah_judges: frozenset[str] = cell(EVERY_FIELD, "Fields of an address whose range create_ah checks.")
     attr_mask_bits: int = cell(32, "How many bits of attr_mask the driver supports. A higher bit is EOPNOTSUPP.")
     resolves_addresses: bool = cell(False, "modify_qp and create_ah resolve the MAC of an address: ETIMEDOUT if no host has it.")
     address_sets_port: bool = cell(False, "An ah_attr that is given outside the transition to RTR sets port_num too.")
     rounds_read_depths: bool = cell(False, "READ depths are rounded up to a power of two, kept in 8 bits.")
+    least_read_depth: int = cell(0, "The depth that a max_rd_atomic of 0 means.")
+    lacks_moves: frozenset[tuple[QPState, QPState]] = cell(frozenset(), "Transitions of the table that modify_qp does not have.")
+    attribute_bits: "Mapping[str, int]" = field(
+        default_factory=lambda: MappingProxyType({}),
+        metadata={"sentence": "How many bits are kept of an attribute; the rest is lost. Otherwise the value is stored as it is."},
+    )
     # requester
-    hashes_source_port: bool = cell(False, "The UDP source port of a QP is the hash of its number, whatever the flow label. Otherwise the flow label decides, for a connected QP one made of both QP numbers.")
+    hashes_source_port: bool = cell(False, "The UDP source port of a datagram is the hash of its QP number, whatever the flow label of the address. Otherwise the flow label decides if it is not 0.")
     retry_cnt_7_is_infinite: bool = cell(False, "retry_cnt 7 retries without limit.")
     times_unasked_packets: bool = cell(False, "The ack timer starts with the first packet of a message. Otherwise with a packet that requests an ACK.")
     ack_timeout_factor: int = cell(1, "The device waits this many times the timeout. At timeout 14, retry_cnt 7 one mlx5 adapter took 3.56 s and 15 packets; the lab takes 2.147 s and 8.")
@@ -197,6 +206,7 @@ class Profile:
     raises_last_wqe_reached: bool = cell(True, "A QP on an SRQ that enters ERR raises QP_LAST_WQE_REACHED.")
     checks_window_bounds: bool = cell(True, "Access outside a window, inside its region, is refused.")
     checks_window_qp: bool = cell(True, "LOCAL_INV and SEND_WITH_INV invalidate only windows that were bound through the same QP. Otherwise those of any QP.")
+    checks_bind_domains: bool = cell(True, "A bind requires window, region and QP in one protection domain. Otherwise only the window of type 2 and the QP.")
     checks_write_key_per_packet: bool = cell(True, "Every packet of an RDMA WRITE checks the R_Key. Otherwise only the first does, and the rest is written even if the region was deregistered.")
     checks_write_range_first: bool = cell(True, "The first packet of an RDMA WRITE checks the whole range. Otherwise each packet checks its own bytes, and packets inside the region are written.")
     clears_unused_grh: bool = cell(False, "The 20 bytes before an IPv4 header in a datagram's receive are set to zero.")
@@ -243,6 +253,8 @@ _RXE_REFUSALS = {
     ),
     "receive-denied": REFUSALS["receive-denied"]._replace(status=WCStatus.LOC_QP_OP_ERR),
     "cq-overrun": REFUSALS["cq-overrun"]._replace(syndrome=None),
+    # rxe_resp.c: check_resource takes the receive before check_rkey
+    "rkey": REFUSALS["rkey"]._replace(status=WCStatus.REM_ACCESS_ERR, takes_receive=True),
 }
 
 # rxe_hw_counters.c and mlx5/counters.c of Linux; duplicate_request is in both.
@@ -306,17 +318,19 @@ RXE = Profile(
     inline_bytes_per_sge=16,
     overrun_kills_cq=False,
     least_srq_sge=1,
+    arms_created_srq=True,  # rxe_srq_from_init
     refuses_unknown_srq_mask=False,
     limit_counts_at_once=False,
     reads_failed_srq=False,
     checks_srq_pd=False,
     believes_cur_state=True,
+    returns_cur_state=False,  # rxe_qp_to_attr
     attr_mask_bits=21,
     resolves_addresses=True,
     address_sets_port=True,
     rounds_read_depths=True,
     retry_cnt_7_is_infinite=True,
-    hashes_source_port=True,  # rxe_qp.c: hash_32(qp_num(qp), 14)
+    hashes_source_port=True,  # rxe_qp_init_req; rxe_modify_qp replaces it for connected QPs
     times_unasked_packets=True,  # rxe_req.c update_state
     timer_tick_ns=4_000_000,
     send_error_gives_sqe=False,
@@ -343,6 +357,7 @@ RXE = Profile(
     raises_last_wqe_reached=False,
     checks_window_bounds=False,
     checks_window_qp=False,
+    checks_bind_domains=False,  # rxe_check_bind_mw asks C10-72 of type 2
     checks_write_key_per_packet=False,
     raises_speed_event=False,
     link_layers=frozenset({LinkLayer.ETHERNET}),
@@ -373,6 +388,12 @@ _MLX5_WQE_HEADERS = {
     QPType.RC: 192, QPType.UC: 192, QPType.XRC_SEND: 192, QPType.UD: 64, QPType.RAW_PACKET: 32,
 }  # fmt: skip
 
+# mlx5_ifc_qpc_bits, mlx5_ifc_ads_bits: MLX5_SET cuts a value to its field, and the driver asks no range.
+_MLX5_BITS = {
+    "timeout": 5, "alt_timeout": 5, "retry_cnt": 3, "rnr_retry": 3, "min_rnr_timer": 5,
+    "dest_qp_num": 24,
+}  # fmt: skip
+
 MLX5 = Profile(
     name="mlx5",
     about="The errno and slot rules of the ConnectX driver, and what was measured on the device.",
@@ -382,6 +403,15 @@ MLX5 = Profile(
     ),
     batch_errnos=MappingProxyType({"send-state": EINVAL}),
     refusals=MappingProxyType(_MLX5_REFUSALS),
+    attributes=MappingProxyType(
+        ATTRIBUTES
+        | {name: _up_to(name, _U32 if bits > 8 else _U8) for name, bits in _MLX5_BITS.items()}
+    ),
+    attribute_bits=MappingProxyType(_MLX5_BITS),
+    # __mlx5_ib_modify_qp: its optab has no command for these
+    lacks_moves=frozenset({(QPState.RTS, QPState.SQD), (QPState.SQD, QPState.SQD)}),
+    rounds_read_depths=True,  # log_sra_max, log_rra_max
+    least_read_depth=1,
     lacks_counters=_RXE_COUNTERS,
     lkey_is_rkey=True,
     lacks_builders=frozenset({"RC:FLUSH", "RC:ATOMIC_WRITE"}),
@@ -411,6 +441,7 @@ MLX5 = Profile(
     # Linux ib_resolve_unicast_gid_dmac; mlx5_create_ah of libmlx5 keeps the value of an AH
     routed_hop_limits=frozenset({"qp"}),
     send_wqe_headers=MappingProxyType(_MLX5_WQE_HEADERS),
+    recv_wqe_powers=True,  # mlx5_calc_rq_size, mlx5_alloc_srq_buf
     reset_purges_cqes=True,
     ah_read_at_post=True,
     long_datagram_status=WCStatus.LOC_LEN_ERR,

@@ -4,7 +4,7 @@ All that `modify_qp` checks is defined here. The transitions are those of `qp_st
 kernel's `core/verbs.c`, for all six types; every other room reads them and adds none.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import Enum, IntEnum, IntFlag
 from functools import reduce
 from itertools import pairwise
@@ -252,9 +252,9 @@ MOVES: dict[tuple[QPType, QPState, QPState], Move] = {
 }
 
 
-def legal_next(qp_type: QPType, now: QPState) -> tuple[QPState, ...]:
-    """The states that `modify_qp` can set from here."""
-    return tuple(to for to in QPState if (qp_type, now, to) in MOVES)
+def legal_next(qp_type: QPType, now: QPState, lacks: Collection[_Pair] = ()) -> tuple[QPState, ...]:
+    """The states that `modify_qp` can set from here. lacks: transitions that a device does not have."""
+    return tuple(to for to in QPState if (qp_type, now, to) in MOVES and (now, to) not in lacks)
 
 
 def missing(qp_type: QPType, now: QPState, to: QPState, given: Attr) -> Attr:

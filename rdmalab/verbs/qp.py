@@ -12,7 +12,7 @@ from rdmalab.hca.errors import check_useful
 from rdmalab.hca.objects import AddressHandle, FlowAttr, FlowSpec, ProtectionDomain
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.row import dataclass
-from rdmalab.spec.states import Attr, QPType, fields_of
+from rdmalab.spec.states import Attr, QPState, QPType, fields_of
 from rdmalab.verbs.nouns import (
     Ah,
     Cq,
@@ -116,17 +116,18 @@ def query_qp(world: World, qp: Qp, *, attr_mask: Attr | None = None) -> QpAnswer
     check_useful(hca)
     wanted = FIELDS if attr_mask is None else fields_of(attr_mask)
     attr: dict[str, Any] = {name: copy.deepcopy(getattr(pair.attr, name)) for name in wanted}
-    attr |= {name: value for name, value in _now(pair).items() if name in attr}
+    now = _now(pair, modify.current_state(hca, pair))
+    attr |= {name: value for name, value in now.items() if name in attr}
     if "qp_state" in attr:
         pair.known_state = pair.state
         attr["sq_draining"] = int(pair.is_draining)
     return QpAnswer(**attr, init_attr=_made_of(qp, pair))
 
 
-def _now(pair: QueuePair) -> dict[str, Any]:
+def _now(pair: QueuePair, current: QPState) -> dict[str, Any]:
     """The attributes that the device moves on."""
     return {
-        "qp_state": pair.state, "cur_qp_state": pair.state, "sq_psn": pair.req.psn,
+        "qp_state": pair.state, "cur_qp_state": current, "sq_psn": pair.req.psn,
         "rq_psn": pair.resp.psn, "cap": replace(pair.cap),
     }  # fmt: skip
 

@@ -69,20 +69,21 @@ def diagram_row(world: World, thing: Thing) -> DiagramRow:
     """The diagram of one QP, with the move just taken."""
     qp = world.find(thing, QueuePair)
     taken = move_row(world, thing)
-    nexts = [next_row(qp, to) for to in legal_next(qp.qp_type, qp.state)]
+    lacks = world.nodes[thing.node].profile.lacks_moves
+    nexts = [next_row(qp, to) for to in legal_next(qp.qp_type, qp.state, lacks)]
     return DiagramRow(qp.qp_type, qp.state, state_rows(world, thing, taken), nexts, taken)
 
 
 def state_rows(world: World, thing: Thing, taken: MoveRow | None = None) -> list[StateRow]:
     """All states, in the order of the enum."""
     qp = world.find(thing, QueuePair)
-    nexts = legal_next(qp.qp_type, qp.state)
-    gives_sqe = world.nodes[thing.node].profile.send_error_gives_sqe
+    profile = world.nodes[thing.node].profile
+    nexts = legal_next(qp.qp_type, qp.state, profile.lacks_moves)
     return [
         StateRow(
             state=state,
             current=state is qp.state,
-            possible=is_possible(qp.qp_type, state, gives_sqe=gives_sqe),
+            possible=is_possible(qp.qp_type, state, gives_sqe=profile.send_error_gives_sqe),
             legal_next=state in nexts,
             came_from=taken is not None and taken.before is state and taken.after is qp.state,
             note=row.note if state is not QPState.RESET else _of_reset(world, thing, taken),

@@ -33,6 +33,7 @@ def test_ranges_in_words_numbers_and_by_device() -> None:
     assert "max_qp_init_rd_atom" in row("max_rd_atomic", "range")
     assert row("ah_attr", "range").startswith("a struct")
     assert row("retry_cnt", "elsewhere") == "rxe stores 0..255"
+    assert row("retry_cnt", "range") == "0..7; mlx5 keeps the low 3 bits"
     assert row("path_mtu", "elsewhere") == "rxe stores 0..5"
     assert row("timeout", "elsewhere") == ""
 

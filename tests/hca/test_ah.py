@@ -60,6 +60,17 @@ def test_udp_source_port_without_flow_label_is_a_hash_of_the_qp_number(
     assert ah.lone_source_port(qpn) == sport
 
 
+@pytest.mark.parametrize(
+    ("own", "peer", "sport"),
+    [(0xB0, 0x1FB, 56469), (0xB2, 0x201, 58551), (0xCF, 0x258, 58671), (0x12B, 0x36C, 65323)],
+)
+def test_udp_source_port_of_a_connected_qp_comes_from_both_numbers(
+    own: int, peer: int, sport: int
+) -> None:
+    """As Soft-RoCE was seen to do in captures (rxe_modify_qp: rdma_get_udp_sport)."""
+    assert ah.source_port(ah.flow_label(own, peer)) == sport
+
+
 def test_every_ah_attribute_is_in_the_packet() -> None:
     pair = Pair(qp_type=QPType.UD)
     av = replace(GOOD, hop_limit=3, traffic_class=0x20, flow_label=0x12345)

@@ -70,12 +70,12 @@ def given_for(mask: Attr, now: QPState = RTS) -> dict[str, Any]:
 
 
 def in_state(state: QPState, **options: Any) -> End:
-    """A QP brought there by legal moves; RC never comes to SQE, so it is put there."""
+    """A QP brought there by legal moves; into a state without such a move it is put."""
     end = Pair(**options).end("A")
     for step in (INIT, RTR, RTS):
         if step <= state:
             end.modify(qp_state=step, **given_for(RC[QPState(step - 1), step].required))
-    if state is SQE:
+    if state is SQE or (RTS, state) in end.hca.profile.lacks_moves:
         end.qp.enter(end.hca.trace, state)
     elif state > RTS:
         end.modify(qp_state=state)

@@ -303,6 +303,13 @@ def inline_room(profile: Profile) -> Any:
     return [Pair(profile=profile, cap=cap).a.qp.cap.max_inline_data for cap in caps]
 
 
+def recv_pieces(profile: Profile) -> Any:
+    """One receive of no, one and three elements; a shared receive of two."""
+    caps = [Pair(profile=profile, cap=Capacity(5, 1, 2, n, 60)).a.qp.cap for n in (0, 1, 3)]
+    lab = shared("create_srq B.srq1 pd=B.pd0 max_wr=1 max_sge=2", qps=0, profile=profile)
+    return [(cap.max_recv_wr, cap.max_recv_sge) for cap in caps], lab.look("B.srq1.max_sge")
+
+
 def inline_beyond_a_wqe(profile: Profile) -> Any:
     wide = replace(profile, caps=replace(profile.caps, max_inline_data=2_000))
     try:
@@ -435,6 +442,28 @@ def rate_of_a_handle(profile: Profile) -> Any:
 def depths(profile: Profile) -> Any:
     attr = Pair(profile=profile, rd_atomic=3, dest_rd_atomic=13).a.qp.attr
     return attr.max_rd_atomic, attr.max_dest_rd_atomic
+
+
+def read_without_depth(profile: Profile) -> Any:
+    return attempt(Pair(profile=profile, rd_atomic=0).a, WROpcode.RDMA_READ)
+
+
+def move_to_sqd(profile: Profile) -> Any:
+    return rule_of(shared(qps=0, profile=profile), "modify_qp A.qp0 state=SQD")
+
+
+def asked_state(profile: Profile) -> Any:
+    lab = shared(qps=0, profile=profile)
+    return lab.do("query_qp A.qp0 attr_mask=CUR_STATE")[-1].value.cur_qp_state
+
+
+def many_bits(profile: Profile) -> Any:
+    """A timer of more bits than its field has, on a device that asks no range."""
+    row = ATTRIBUTES["min_rnr_timer"]._replace(high=255)
+    attributes = {**profile.attributes, "min_rnr_timer": row}
+    pair = Pair(profile=replace(profile, attributes=attributes))
+    pair.a.modify(min_rnr_timer=33)
+    return pair.a.qp.attr.min_rnr_timer
 
 
 def refused_capacity(profile: Profile) -> Any:
@@ -572,17 +601,15 @@ def longer_than_the_timer(profile: Profile) -> int:
 
 
 def source_ports(profile: Profile) -> list[int]:
-    """UDP source ports of QP 0x11, without and with a flow label: 0xdfac is the hash of 0x11."""
-    found = []
+    """UDP source ports of a datagram of QP 0x11, without and with a flow label in its address."""
+    pair = Pair(profile=profile, qp_type=QPType.UD)
+    hca = pair.a.hca
     for label in (0, 0x12345):
-        pair = Pair(profile=profile)
-        moves = pair.moves(pair.a, 0, 0)
-        moves[QPState.RTR]["ah_attr"] = replace(ah_attr_of(pair.b.hca), flow_label=label)
-        for state in (QPState.RESET, *moves):
-            pair.a.modify(qp_state=state, **moves.get(state, {}))
-        assert pair.a.qp.path is not None
-        found.append(pair.a.qp.path.flow.sport)
-    return found
+        av = replace(ah_attr_of(pair.b.hca), flow_label=label)
+        pair.a.ah = lifecycle.create_ah(hca, pair.a.pd.number, av).number
+        pair.a.issue(WROpcode.SEND)
+        pair.run()
+    return [packet.flow.sport for packet in pair.packets("A")]
 
 
 def posts_to_a_failed_device(profile: Profile) -> Any:
@@ -878,6 +905,22 @@ def bind_with_a_local_right(profile: Profile) -> Any:
     return bound(profile, rights=REMOTE | Access.LOCAL_WRITE)[1]
 
 
+def bind_across_domains(profile: Profile) -> Any:
+    """A region of another domain than the queue pair, and a window of either."""
+    found = []
+    for is_own in (True, False):
+        pair = Pair(profile=profile)
+        a = pair.a
+        other = lifecycle.alloc_pd(a.hca).number
+        region = mr.register(a.hca, other, 8, int(ALL_RIGHTS | Access.MW_BIND), None)
+        window = lifecycle.alloc_mw(a.hca, a.pd.number if is_own else other, 2)
+        found += attempt(
+            a, WROpcode.BIND_MW, sg=[], mw=window.number, bind_mr=region.number,
+            bind_addr=region.addr, bind_length=8, bind_access=REMOTE,
+        )  # fmt: skip
+    return found
+
+
 def beyond_a_window(profile: Profile) -> Any:
     pair, _ = bound(profile)
     return attempt(pair.a, WRITE, 9, rkey=pair.b.hca.mws.items[1].rkey)
@@ -963,6 +1006,11 @@ def buffer_of_the_srqs_domain(profile: Profile) -> Any:
 def no_srq_sge(profile: Profile) -> Any:
     lab = shared("create_srq B.srq1 pd=B.pd0 max_wr=1 max_sge=0", qps=0, profile=profile)
     return lab.look("B.srq1.max_sge")
+
+
+def limit_of_a_new_srq(profile: Profile) -> Any:
+    made = "create_srq B.srq1 pd=B.pd0 max_wr=4 max_sge=1 srq_limit=2"
+    return shared(made, qps=0, profile=profile).look("B.srq1.limit")
 
 
 def odd_srq_mask(profile: Profile) -> Any:
@@ -1094,6 +1142,10 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("address_sets_port",       True,       address_in_sqd,    QPState.SQD, "attr-surplus"),
     ("modify_judges_address",   frozenset(), rate_of_a_route,  "ah-range", QPState.SQD),
     ("create_ah_judges",        frozenset(), rate_of_a_handle, "ah-range", 173),
+    ("returns_cur_state",       False,      asked_state, QPState.RTS, QPState.RESET),
+    ("least_read_depth",        1,          read_without_depth, [], [S.SUCCESS]),
+    ("lacks_moves", {(QPState.RTS, QPState.SQD)}, move_to_sqd, "", "transition"),
+    ("attribute_bits",          {"min_rnr_timer": 5}, many_bits, 33, 1),
     ("rounds_read_depths",      True,       depths,            (3, 13), (4, 16)),
     ("create_qp_returns_asked", True,       refused_capacity,     (4, 4, 5), (3, 3, 5)),
     ("retry_cnt_7_is_infinite", True,       retry_7,           False, True),
@@ -1110,7 +1162,7 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
         ([S.SUCCESS], ["NAK sequence error", "timeout"])),
     ("posts_after_fatal",       True,       posts_to_a_failed_device,
         ["device-fatal", "device-fatal"], [[], []]),
-    ("hashes_source_port",      True,       source_ports, [49441, 58177], [57236, 57236]),
+    ("hashes_source_port",      True,       source_ports, [57236, 58177], [57236, 57236]),
     ("times_unasked_packets",   True,       longer_than_the_timer, 0, 2),
     ("down_phys_state", PhysState.POLLING, cable_out, PhysState.DISABLED, PhysState.POLLING),
     ("routed_hop_limits",       frozenset({"qp"}),       hop_limits, (0, 0), (64, 0)),
@@ -1150,6 +1202,9 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("link_layers",             RXE.link_layers, infiniband_port, True, False),
     ("raises_last_wqe_reached", False,      last_wqe,          ["QP_LAST_WQE_REACHED"], []),
     ("checks_srq_pd",           False,      buffer_of_the_srqs_domain, "SUCCESS", "LOC_PROT_ERR"),
+    ("arms_created_srq",        True,       limit_of_a_new_srq, 0, 2),
+    ("recv_wqe_powers",         True,       recv_pieces,
+        ([(1, 0), (1, 1), (1, 3)], 2), ([(4, 1), (4, 1), (1, 4)], 3)),
     ("least_srq_sge",           1,          no_srq_sge,        0, 1),
     ("refuses_unknown_srq_mask", False,     odd_srq_mask,      "srq-mask", ""),
     ("limit_counts_at_once",    False,      limit_undercut,    ["SRQ_LIMIT_REACHED"], []),
@@ -1176,6 +1231,8 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("checks_write_range_first", False,     write_across_the_end, 0, 1),
     ("alignment_before_key",    True,       odd_atomic_of_a_bad_key,
         [S.REM_ACCESS_ERR], [S.REM_INV_REQ_ERR]),
+    ("checks_bind_domains",     False,      bind_across_domains,
+        [S.MW_BIND_ERR] * 2, [S.SUCCESS, S.MW_BIND_ERR]),
     ("checks_window_qp",        False,      invalidate_anothers, [S.MW_BIND_ERR], [S.SUCCESS]),
     ("bad_invalidate_status",   S.LOC_QP_OP_ERR, invalidate_nothing, [S.MW_BIND_ERR], LOC_OP),
     ("unexpected_read_response_status",       S.FATAL_ERR, answered_like_a_read,

@@ -1,4 +1,4 @@
-"""Probes of the standard, man pages and drivers' sources: `sourced.yaml`, one test a row."""
+"""Probes of the standard, man pages and drivers' sources: `sourced*.yaml`, one test a row."""
 
 import re
 from collections.abc import Iterator
@@ -26,8 +26,8 @@ class Probe(NamedTuple):
 
 
 def _probes() -> Iterator[Probe]:
-    rows = read_table(Path(__file__).with_name("sourced.yaml"))
-    for row in rows:
+    tables = sorted(Path(__file__).parent.glob("sourced*.yaml"))
+    for row in (row for table in tables for row in read_table(table)):
         for profile in row.pop("profiles", list(PROFILES)):
             yield Probe(**row, profile=profile)
 
@@ -51,5 +51,5 @@ def test_the_emulator_does_what_the_source_states(probe: Probe) -> None:
 
 def test_every_probe_names_its_source() -> None:
     probes = list(_probes())
-    assert len({probe.probe for probe in probes}) >= 30
+    assert len({probe.probe for probe in probes}) >= 90
     assert all(probe.source and probe.states and (probe.shows or probe.prints) for probe in probes)

@@ -52,7 +52,9 @@ def test_soft_roce_refusals_of_receive_buffers() -> None:
     assert (short.syndrome, short.status) == (0x63, WCStatus.LOC_QP_OP_ERR)
     assert (denied.syndrome, denied.status) == (0x63, WCStatus.LOC_QP_OP_ERR)
     assert RXE.refusals["cq-overrun"] == STRICT.refusals["cq-overrun"]._replace(syndrome=None)
-    same = set(REFUSALS) - {"receive-short", "receive-denied", "cq-overrun"}
+    key = RXE.refusals["rkey"]  # an RDMA WRITE with immediate takes its receive first
+    assert (key.takes_receive, key.status) == (True, WCStatus.REM_ACCESS_ERR)
+    same = set(REFUSALS) - {"receive-short", "receive-denied", "cq-overrun", "rkey"}
     assert all(RXE.refusals[name] == STRICT.refusals[name] for name in same)
 
 

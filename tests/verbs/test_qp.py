@@ -130,7 +130,8 @@ def test_query_qp_has_every_field_of_the_struct(profile: str) -> None:
     answer = well(lab, "query_qp A.qp0").value
     assert {f.name for f in dataclasses.fields(answer)} == {*_QP_ATTR, "rate_limit", "init_attr"}
     assert all(getattr(answer, name) is not None for name in _QP_ATTR)
-    assert answer.cur_qp_state is answer.qp_state is QPState.RTS
+    assert answer.qp_state is QPState.RTS
+    assert answer.cur_qp_state is (QPState.RESET if profile == "rxe" else QPState.RTS)
     assert (answer.alt_timeout, answer.alt_pkey_index, answer.alt_port_num) == (0, 0, 0)
     assert answer.alt_ah_attr == AhAttr(port_num=0)
     printed = [line.partition(" ")[0] for line in Prompt("use rc_pair").ask("query_qp A.qp0")]
