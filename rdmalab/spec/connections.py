@@ -1,7 +1,7 @@
 """Events of rdma_cm and the numbers beside them: an errno, or the reason of a reject.
 
 Sources: rdma/rdma_cma.h of rdma-core (events), include/rdma/ib_cm.h of Linux (reasons), and
-drivers/infiniband/core/cma.c of Linux: which number each event has.
+drivers/infiniband/core/cma.c and cm.c of Linux: which number each event has, and the timers.
 """
 
 from enum import Enum, IntEnum
@@ -154,3 +154,40 @@ SIDR: dict[int, str] = {
     5: "the peer does not support the version",
 }
 # fmt: on
+
+# cma.c of Linux 6.1: CMA_IBOE_PACKET_LIFETIME, CMA_CM_RESPONSE_TIMEOUT, CMA_MAX_CM_RETRIES, and
+# CMA_CM_MRA_SETTING: who has got a request twice asks by MRA for so much time. Timer codes.
+PACKET_LIFETIME, RESPONSE_TIMEOUT, RETRIES, SERVICE_TIMEOUT = 18, 20, 15, 24
+
+
+def code_ms(code: int) -> int:
+    """Milliseconds of a timer code, as `cm_convert_to_ms` rounds them."""
+    return int(1 << max(code - 8, 0))
+
+
+def ack_timeout(ca_ack_delay: int, lifetime: int) -> int:
+    """The timer code of a QP for the delay of the device and the lifetime of packets on the path."""
+    code = lifetime + 1
+    if code >= ca_ack_delay:
+        code += ca_ack_delay >= code - 1
+    else:
+        code = ca_ack_delay + (code >= ca_ack_delay - 1)
+    return min(31, code)
+
+
+SIDR_SILENCE_MS = (RETRIES + 1) * code_ms(RESPONSE_TIMEOUT)
+"""After so long a connect request of a UD id without an answer has failed."""
+
+
+def silence_ms(lifetime: int) -> int:
+    """Milliseconds after which a connect request or a disconnect that gets no answer has failed."""
+    return (RETRIES + 1) * (2 * code_ms(lifetime) + code_ms(RESPONSE_TIMEOUT))
+
+
+def unanswered_ms(lifetime: int, timeout: int) -> int:
+    """Milliseconds after which a request that the peer's program does not answer has failed.
+
+    timeout: the ack timeout of the QP, a code.
+    """
+    first = 2 * code_ms(lifetime) + code_ms(RESPONSE_TIMEOUT)
+    return first + RETRIES * (code_ms(SERVICE_TIMEOUT) + code_ms(timeout))

@@ -1,6 +1,18 @@
 """The connection manager: the numbers of librdmacm and of the kernel's ib_cm.h."""
 
-from rdmalab.spec.connections import EVENTS, REASONS, CmEvent, Number, RejectReason
+from rdmalab.spec.connections import (
+    EVENTS,
+    PACKET_LIFETIME,
+    REASONS,
+    SIDR_SILENCE_MS,
+    CmEvent,
+    Number,
+    RejectReason,
+    ack_timeout,
+    code_ms,
+    silence_ms,
+    unanswered_ms,
+)
 
 # enum rdma_cm_event_type in order; the events with a number are those that rdma_cm sets a status in
 RDMA_CMA_H = [
@@ -37,3 +49,13 @@ def test_failures_have_a_number_and_a_reject_has_a_reason() -> None:
             assert row.number is Number.ERRNO
     reasoned = [event for event, row in EVENTS.items() if row.number is Number.REASON]
     assert reasoned == [CmEvent.REJECTED]
+
+
+def test_timers_are_those_of_the_kernel() -> None:
+    """cm_convert_to_ms, cm_ack_timeout and the retries of cma.c, Linux 6.1."""
+    assert [code_ms(code) for code in (0, 8, 9, 19, 24)] == [1, 1, 2, 2048, 65_536]
+    assert [ack_timeout(delay, PACKET_LIFETIME) for delay in (4, 15, 18, 20)] == [19, 19, 20, 21]
+    assert ack_timeout(31, 31) == 31
+    assert silence_ms(PACKET_LIFETIME) == 98_304
+    assert unanswered_ms(PACKET_LIFETIME, 19) == 1_019_904
+    assert SIDR_SILENCE_MS == 65_536

@@ -7,25 +7,29 @@ port where it is resolved: programs on one machine find each other by 127.0.0.1 
 """
 
 import errno
-from collections import deque
 from collections.abc import Callable
-from dataclasses import field
-from enum import IntEnum
 from ipaddress import IPv6Address
 from itertools import count
 from socket import AF_INET
 
 from rdmalab.compat.c.calls import Calls
-from rdmalab.compat.c.program import Program
+from rdmalab.compat.c.program import Address, EventChannel, Id, Program, State
 from rdmalab.compat.c.wire import Ask
 from rdmalab.compat.c.words import Answer, Fields
+from rdmalab.spec.connections import (
+    PACKET_LIFETIME,
+    SIDR_SILENCE_MS,
+    RejectReason,
+    ack_timeout,
+    code_ms,
+    silence_ms,
+    unanswered_ms,
+)
 from rdmalab.spec.connections import CmEvent as Event
-from rdmalab.spec.connections import RejectReason
-from rdmalab.spec.row import dataclass
+from rdmalab.spec.limits import PortState
 
 Handler = Callable[["Connections", Program, Ask, bytes], Answer | None]
 HANDLERS: dict[str, Handler] = {}
-UDP_SPACE, IPOIB_SPACE = 0x0111, 0x0002
 UDP_QKEY = 0x01234567
 GROUP_QPN = 0xFFFFFF
 NO_NODE = 0xFF
@@ -34,52 +38,6 @@ _FIRST_PORT = 40_000
 # Bytes of private data that a program sees: as many as the message has room for.
 _REQ, _REP, _REJ, _SIDR_REQ, _SIDR_REP = 56, 196, 148, 180, 136
 _NO_LISTENER, _SIDR_REJECTED = 1, 2  # of `SIDR`
-
-
-class State(IntEnum):
-    """The progress of an id; up to ROUTED it has sent no message (enum rdma_cm_state of Linux)."""
-
-    IDLE, BOUND, LISTENING, RESOLVED, ROUTED = range(5)
-    CONNECTING, REQUESTED, ACCEPTED, CONNECTED, DISCONNECTED = range(5, 10)
-
-
-Address = dict[str, int]
-NOWHERE: Address = {"family": 0, "port": 0, "ip": 0}
-
-
-@dataclass(slots=True, eq=False)
-class Id:
-    """An `rdma_cm_id`. promise: what its side offers; peer: the id at the other end."""
-
-    number: int
-    program: Program
-    channel: int
-    space: int
-    node: str = ""
-    source: Address = field(default_factory=lambda: dict(NOWHERE))
-    destination: Address = field(default_factory=lambda: dict(NOWHERE))
-    state: State = State.IDLE
-    peer: "Id | None" = None
-    promise: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def is_datagram(self) -> bool:
-        """Whether its queue pair is of type UD."""
-        return self.space in (UDP_SPACE, IPOIB_SPACE)
-
-    @property
-    def psn(self) -> int:
-        """The PSN with which its queue pair begins to send."""
-        return (0x1000 + 0x100 * self.number) & 0xFFFFFF
-
-
-@dataclass(slots=True, eq=False)
-class EventChannel:
-    """An `rdma_event_channel`. notify: reports one more event to the program."""
-
-    program: Program
-    notify: Callable[[], None]
-    events: deque[tuple[Ask, bytes]] = field(default_factory=deque)
 
 
 def word(handler: Handler) -> Handler:
@@ -97,6 +55,7 @@ class Connections:
         self.channels: dict[int, EventChannel] = {}
         self.unanswered: list[tuple[Id, bytes]] = []  # connect requests that found no listener yet
         self.refused: dict[str, None] = {}  # sentences on those that were answered for this reason
+        self.timers: dict[Id, tuple[int, Callable[[Connections, Id], None]]] = {}  # due in ns
         self._numbers, self._ports = count(1), count(_FIRST_PORT)
         self.home = {_MAPPED | 0x0A000000 | n: node for n, node in enumerate(calls.nodes, 1)}
         self.address = {node: ip for ip, node in self.home.items()}
@@ -128,6 +87,29 @@ class Connections:
         self.ids[made.number] = made
         return made
 
+    def after_ms(self, ms: int, id_: Id, act: "Callable[[Connections, Id], None]") -> None:
+        """Act on an id in so much virtual time: its one timer, which replaces that before."""
+        self.timers[id_] = self.calls.world.now_ns + ms * 1_000_000, act
+
+    def due_ns(self) -> int | None:
+        """Virtual time at which the first timer expires."""
+        return min((due_ns for due_ns, _ in self.timers.values()), default=None)
+
+    def expire(self) -> list[str]:
+        """Act on the ids whose timers have expired; returns new sentences on failed requests."""
+        now_ns, before = self.calls.world.now_ns, len(self.refused)
+        for id_, (due_ns, act) in [*self.timers.items()]:
+            if due_ns <= now_ns:
+                del self.timers[id_]
+                act(self, id_)
+        return list(self.refused)[before:]
+
+    def reaches(self, one: str, other: str) -> bool:
+        """True if messages of the connection manager go from one node to the other."""
+        nodes = self.calls.world.nodes
+        states = {nodes[node].port_state for node in (one, other) if node and one != other}
+        return states <= {PortState.ACTIVE}
+
     def deliver(self, *, refuse: bool) -> list[str]:
         """Bring the unanswered connect requests to their listeners.
 
@@ -140,7 +122,11 @@ class Connections:
             if id_.number not in self.ids:
                 continue
             listener, node = _listener(self, id_)
-            if listener is not None:
+            if not self.reaches(id_.node, node or self.home.get(id_.destination["ip"], "")):
+                self.unanswered.append((id_, data))
+                if id_ not in self.timers:
+                    self.after_ms(silence_ms(id_.lifetime), id_, _give_up)
+            elif listener is not None:
                 self._ask(id_, listener, node, data)
             elif refuse:
                 self.refuse(id_, RejectReason.INVALID_SERVICE_ID)
@@ -169,7 +155,16 @@ class Connections:
         made.node, made.source = node, self.at(node, listener.source["port"])
         made.destination, made.state = id_.source, State.REQUESTED
         made.peer, id_.peer = id_, made
+        self._time(id_, id_.lifetime)
+        self._time(made, id_.ack_timeout - 1)
+        wait_ms = unanswered_ms(id_.lifetime, id_.ack_timeout)
+        self.after_ms(SIDR_SILENCE_MS if id_.is_datagram else wait_ms, id_, _give_up)
         self.report(made, Event.CONNECT_REQUEST, listener=listener, data=data)
+
+    def _time(self, id_: Id, lifetime: int) -> None:
+        caps = self.calls.world.nodes[id_.node].profile.caps
+        id_.lifetime = lifetime
+        id_.ack_timeout = ack_timeout(caps.local_ca_ack_delay, lifetime)
 
     def part(self, gone: Id) -> None:
         """Send the peer of an id the event of its end.
@@ -179,19 +174,30 @@ class Connections:
         """
         for number in self._unread_requests(gone):
             self.part(self.ids.pop(number))
+        self.timers.pop(gone, None)
         peer, gone.peer = gone.peer, None
         if peer is None or peer.number not in self.ids:
             return
         peer.peer = None
         if peer.state is State.CONNECTED:
-            peer.state = State.DISCONNECTED
+            peer.state = State.DREQ_RCVD
             self.report(peer, Event.DISCONNECTED)
+        elif peer.state is State.DREQ_SENT:
+            self.end(peer)
         elif peer.state in (State.CONNECTING, State.ACCEPTED):
             self.refuse(peer, RejectReason.CONSUMER_DEFINED)
+
+    def end(self, id_: Id, status: int = 0) -> None:
+        """The disconnect of an id is answered, or is not after all retries (-ETIMEDOUT)."""
+        if id_.state is State.DREQ_SENT:
+            self.report(id_, Event.DISCONNECTED, status=status)
+        id_.state = State.TIMEWAIT
+        self.after_ms(code_ms(id_.ack_timeout), id_, _leave_timewait)
 
     def refuse(self, id_: Id, reason: int, data: bytes = b"") -> None:
         """Tell an id that its request or reply is refused; a datagram id by the SIDR status."""
         id_.state, id_.peer = State.DISCONNECTED, None
+        self.timers.pop(id_, None)
         if id_.is_datagram:
             is_unknown = reason == RejectReason.INVALID_SERVICE_ID
             status, room = _NO_LISTENER if is_unknown else _SIDR_REJECTED, _SIDR_REP
@@ -220,6 +226,7 @@ class Connections:
             "status": status, "node": self._index(id_), "is_datagram": id_.is_datagram,
             "qkey": UDP_QKEY, "own_psn": id_.psn, "source": id_.source,
             "destination": id_.destination, "gid": self._gid(peer), "promise": {},
+            "ack_timeout": id_.ack_timeout,
         }  # fmt: skip
         if peer is not None:
             fields["promise"] = peer.promise | {"psn": peer.psn}
@@ -275,6 +282,34 @@ def _demand(id_: Id, *states: State) -> None:
         raise OSError(errno.EINVAL, f"the id is {id_.state.name}, not {needed}")
 
 
+# --------------------------------------------------------------------------- timers
+def _give_up(cm: Connections, id_: Id) -> None:
+    """A connect request or its answer gets no reply: IB_CM_REQ_ERROR, IB_CM_REP_ERROR of Linux."""
+    cm.unanswered = [each for each in cm.unanswered if each[0] is not id_]
+    is_client = id_.state is State.CONNECTING
+    peer, id_.peer, id_.state = id_.peer, None, State.DISCONNECTED
+    reason = "no message reaches it"
+    if peer is not None:
+        peer.peer = None
+        deed = "neither accepted nor rejected the request" if is_client else "not established it"
+        reason = f"{peer.program.name} has {deed}"
+    what = f"asked for {_written(id_.destination)}" if is_client else "has accepted a request"
+    cm.refused[f"{id_.program.name} on {id_.node} {what}: unreachable, {reason}"] = None
+    cm.report(id_, Event.UNREACHABLE, status=-errno.ETIMEDOUT)
+
+
+def _fail_disconnect(cm: Connections, id_: Id) -> None:
+    cm.end(id_, -errno.ETIMEDOUT)
+
+
+def _leave_timewait(cm: Connections, id_: Id) -> None:
+    cm.report(id_, Event.TIMEWAIT_EXIT)
+
+
+def _fail_address(cm: Connections, id_: Id) -> None:
+    cm.report(id_, Event.ADDR_ERROR, status=-errno.ETIMEDOUT)
+
+
 # --------------------------------------------------------------------------- words
 @word
 def _create_id(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
@@ -312,6 +347,10 @@ def _resolve_addr(cm: Connections, program: Program, ask: Ask, _data: bytes) -> 
     id_ = cm.of(program, ask["handle"])
     _demand(id_, State.IDLE, State.BOUND)
     node = id_.node or cm.own_node(program, ask["source"]["ip"])
+    if not cm.reaches(node, cm.home.get(ask["destination"]["ip"], "")):
+        cm.after_ms(ask["timeout_ms"], id_, _fail_address)
+        id_.state = State.BOUND
+        return cm.placed(id_)
     id_.node, id_.state = node, State.RESOLVED
     id_.source = cm.at(node, id_.source["port"] or ask["source"]["port"] or cm.next_port())
     id_.destination = dict(ask["destination"])
@@ -357,6 +396,7 @@ def _connect(cm: Connections, program: Program, ask: Ask, data: bytes) -> Answer
     _demand(id_, State.ROUTED)
     padded = _padded(data, id_, _REQ, _SIDR_REQ)
     id_.promise, id_.state = ask["promise"], State.CONNECTING
+    id_.lifetime = (id_.promise["ack_timeout"] or PACKET_LIFETIME + 1) - 1
     cm.unanswered.append((id_, padded))
     cm.deliver(refuse=False)
     return {"psn": id_.psn}
@@ -370,10 +410,13 @@ def _accept(cm: Connections, program: Program, ask: Ask, data: bytes) -> Answer:
     if id_.state is not State.REQUESTED or (peer is None and not is_datagram):
         raise OSError(errno.EINVAL, "no request to accept")
     id_.promise, id_.state = ask["promise"], State.ACCEPTED
-    if peer is not None:
+    if peer is not None and cm.reaches(id_.node, peer.node):
+        cm.timers.pop(peer, None)
         cm.report(peer, Event.ESTABLISHED if is_datagram else Event.CONNECT_RESPONSE, data=padded)
     if peer is not None and is_datagram:  # no connection that one of them could end
         id_.peer = peer.peer = None
+    elif peer is not None:
+        cm.after_ms(unanswered_ms(id_.lifetime, id_.ack_timeout), id_, _give_up)
     return {"psn": id_.psn}
 
 
@@ -383,6 +426,7 @@ def _establish(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Non
     if id_.peer is None or id_.peer.state is not State.ACCEPTED:
         raise OSError(errno.EINVAL, "the peer has not accepted")
     id_.state = id_.peer.state = State.CONNECTED
+    cm.timers.pop(id_.peer, None)
     cm.report(id_.peer, Event.ESTABLISHED)
 
 
@@ -402,10 +446,17 @@ def _disconnect(cm: Connections, program: Program, ask: Ask, _data: bytes) -> No
     id_ = cm.of(program, ask["handle"])
     if id_.state <= State.ROUTED:
         raise OSError(errno.EINVAL, f"the id is {id_.state.name}: nothing to disconnect")
-    for each in (id_, id_.peer):
-        if each is not None and each.state in (State.CONNECTED, State.ACCEPTED):
-            each.state = State.DISCONNECTED
-            cm.report(each, Event.DISCONNECTED)
+    peer = id_.peer
+    if id_.state is State.DREQ_RCVD:  # cma_disconnect of Linux: no DREQ can be sent, so a DREP is
+        cm.end(id_)
+        if peer is not None:
+            cm.end(peer)
+    elif id_.state in (State.CONNECTED, State.ACCEPTED):
+        id_.state = State.DREQ_SENT
+        cm.after_ms(silence_ms(id_.lifetime), id_, _fail_disconnect)
+        if peer is not None and cm.reaches(id_.node, peer.node):
+            peer.state = State.DREQ_RCVD
+            cm.report(peer, Event.DISCONNECTED)
 
 
 @word

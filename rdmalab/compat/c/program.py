@@ -3,18 +3,22 @@
 import platform
 import struct
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import field
+from enum import IntEnum
 from pathlib import Path
 
 from rdmalab.command import Noun, Ref
 from rdmalab.compat.c.memory import Mirrors, read
 from rdmalab.compat.c.page import Page
 from rdmalab.compat.c.source_lines import Caller, Sites, thread_name
-from rdmalab.compat.c.wire import CALLER
+from rdmalab.compat.c.wire import CALLER, Ask
+from rdmalab.spec.connections import PACKET_LIFETIME
 from rdmalab.spec.row import dataclass
 
+UDP_SPACE, IPOIB_SPACE = 0x0111, 0x0002
 EMPTY_POLLS = 2
 """Number of empty polls in a row after which the program waits for the lab."""
 GETS_ASYNC_EVENT = "get_async_event"
@@ -254,3 +258,59 @@ def name_of_process(pid: int) -> str:
     except OSError:
         name = "a program"
     return f"{name} ({pid})"
+
+
+# --------------------------------------------------------------------------- rdma_cm
+class State(IntEnum):
+    """The progress of an id; up to ROUTED it has sent no message.
+
+    Enum rdma_cm_state of Linux; the last three are of ib_cm_state: a disconnect ends in TIMEWAIT.
+    """
+
+    IDLE, BOUND, LISTENING, RESOLVED, ROUTED = range(5)
+    CONNECTING, REQUESTED, ACCEPTED, CONNECTED, DISCONNECTED = range(5, 10)
+    DREQ_SENT, DREQ_RCVD, TIMEWAIT = range(10, 13)
+
+
+Address = dict[str, int]
+NOWHERE: Address = {"family": 0, "port": 0, "ip": 0}
+
+
+@dataclass(slots=True, eq=False)
+class Id:
+    """An `rdma_cm_id`. promise: what its side offers; peer: the id at the other end.
+
+    lifetime: of packets on the path, a timer code; ack_timeout: that of its QP.
+    """
+
+    number: int
+    program: Program
+    channel: int
+    space: int
+    node: str = ""
+    source: Address = field(default_factory=lambda: dict(NOWHERE))
+    destination: Address = field(default_factory=lambda: dict(NOWHERE))
+    state: State = State.IDLE
+    peer: "Id | None" = None
+    promise: dict[str, int] = field(default_factory=dict)
+    lifetime: int = PACKET_LIFETIME
+    ack_timeout: int = 0
+
+    @property
+    def is_datagram(self) -> bool:
+        """Whether its queue pair is of type UD."""
+        return self.space in (UDP_SPACE, IPOIB_SPACE)
+
+    @property
+    def psn(self) -> int:
+        """The PSN with which its queue pair begins to send."""
+        return (0x1000 + 0x100 * self.number) & 0xFFFFFF
+
+
+@dataclass(slots=True, eq=False)
+class EventChannel:
+    """An `rdma_event_channel`. notify: reports one more event to the program."""
+
+    program: Program
+    notify: Callable[[], None]
+    events: deque[tuple[Ask, bytes]] = field(default_factory=deque)

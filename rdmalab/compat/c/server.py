@@ -115,6 +115,8 @@ class Server:
             self._let_happen(now_s, is_going=is_going)
         self.polls.answer_held()
         self._deliver(now_s)
+        if self.hosts.timers and is_going:
+            self._expire(now_s)
         if not self._is_stopped(now_s):  # also while held: nothing is planned then, too
             self._look_for_stuck(now_s)
         return has_heard or self.world.event != before
@@ -217,16 +219,29 @@ class Server:
             self.happened()
         return done
 
+    def _is_quiet(self, now_s: float) -> bool:
+        """Whether no program is about to do anything: one that has got an event reads it first."""
+        return not self.expected and all(
+            now_s - program.heard_s > _QUIET_S and sleeps_without_end(program.pid)
+            for program in self.calls.programs
+        )
+
     def _deliver(self, now_s: float) -> None:
         """Refuse connect requests without a listener when no program is about to listen."""
         if not self.hosts.unanswered:
             self._called_s = now_s
             return
-        quiet = not self.expected and all(
-            now_s - program.heard_s > _QUIET_S and sleeps_without_end(program.pid)
-            for program in self.calls.programs
-        )
-        for sentence in self.hosts.deliver(refuse=quiet or now_s - self._called_s > _CALL_S):
+        refuse = self._is_quiet(now_s) or now_s - self._called_s > _CALL_S
+        for sentence in self.hosts.deliver(refuse=refuse):
+            self.tell(f"rdmalab: {sentence}")
+
+    def _expire(self, now_s: float) -> None:
+        """Let the next timer of rdma_cm expire, if nothing else is due before."""
+        due_ns, event_ns = self.hosts.due_ns(), self._due_ns()
+        is_next = due_ns is not None and (event_ns is None or due_ns < event_ns)
+        if due_ns is not None and is_next and self._is_quiet(now_s):
+            self.calls.let_pass(due_ns)
+        for sentence in self.hosts.expire():
             self.tell(f"rdmalab: {sentence}")
 
     def _look_for_stuck(self, now_s: float) -> None:
@@ -249,7 +264,7 @@ class Server:
             )
             for program in programs
         )
-        due_ns = self._due_ns()
+        due_ns = self._due_ns() or self.hosts.due_ns()
         if sentence := self.pace.stuck(now_s, due_ns, all_wait=hang):
             self.trouble.hangs(sentence)
 

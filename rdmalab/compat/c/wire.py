@@ -187,7 +187,7 @@ for _name, _text in {
         u32 length lkey""",
     "address": "u32 family port, gid ip",
     "promise": """u32 qp_num psn responder_resources initiator_depth flow_control retry_count
-        rnr_retry_count srq ece_vendor_id ece_options""",
+        rnr_retry_count srq ece_vendor_id ece_options ack_timeout traffic_class""",
 }.items():
     PLAIN[_name] = Layout(_text)
 SEND, RECEIVE = PLAIN["send"], PLAIN["receive"]
@@ -288,7 +288,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "cm_create_id": ("u32 channel port_space", _HANDLE),
     "cm_destroy_id": (_HANDLE, ""),
     "cm_bind_addr": ("u32 handle, address source", _PLACED),
-    "cm_resolve_addr": ("u32 handle, address source destination", _PLACED),
+    "cm_resolve_addr": ("u32 handle timeout_ms, address source destination", _PLACED),
     "cm_resolve_route": (_HANDLE, ""),
     "cm_listen": ("u32 handle backlog", ""),
     "cm_connect": ("u32 handle reason, promise promise", "u32 psn"),
@@ -300,7 +300,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "cm_leave": ("u32 handle, address group", ""),
     "cm_migrate": ("u32 handle channel", ""),
     "cm_get_event": (_HANDLE, """u32 id listen_id event, i32 status, u32 node is_datagram qkey
-        own_psn, gid gid, promise promise, address source destination"""),
+        own_psn ack_timeout, gid gid, promise promise, address source destination"""),
     "sleep": ("u32 noun number", ""),
     "clock": ("u64 until_ns", "u64 ns"),
     "pass": ("u64 ns", "u64 until_ns"),

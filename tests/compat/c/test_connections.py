@@ -1,12 +1,14 @@
 """rdma_cm of the hosts, without programs: who gets which event."""
 
+import errno
 from functools import partial
 from typing import Any
 
 import pytest
 
 from rdmalab.compat.c.calls import Calls
-from rdmalab.compat.c.connections import HANDLERS, UDP_SPACE, Connections, take_event
+from rdmalab.compat.c.connections import HANDLERS, Connections, take_event
+from rdmalab.compat.c.program import UDP_SPACE
 from rdmalab.lab import Lab
 from rdmalab.spec.connections import CmEvent as Event
 
@@ -51,14 +53,21 @@ class Hosts:
     def resolved(self, space: int = TCP_SPACE, ip: int = LOOPBACK, port: int = 7000) -> int:
         number = self.id("B", space)
         to = {"family": 2, "port": port, "ip": ip}
-        self.do("B", "resolve_addr", handle=number, source=NOWHERE, destination=to)
+        self.do("B", "resolve_addr", handle=number, **FROM_ANY, destination=to)
         self.do("B", "resolve_route", handle=number)
         assert [self.event("B")[0] for _ in range(2)] == [Event.ADDR_RESOLVED, Event.ROUTE_RESOLVED]
         return number
 
+    def pass_ms(self, ms: int) -> list[str]:
+        """So much virtual time goes by; the sentences of rdma_cm on what has failed."""
+        self.calls.let_pass(self.calls.world.now_ns + ms * 1_000_000)
+        return self.cm.expire()
 
+
+FROM_ANY: dict[str, Any] = {"source": NOWHERE, "timeout_ms": 2000}
 OFFER = {"qp_num": 17, "responder_resources": 1, "initiator_depth": 1, "retry_count": 7,
-         "rnr_retry_count": 7, "flow_control": 0, "srq": 0}  # fmt: skip
+         "rnr_retry_count": 7, "flow_control": 0, "srq": 0, "ack_timeout": 0,
+         "traffic_class": 0}  # fmt: skip
 
 
 def test_a_connection_is_made_and_ended() -> None:
@@ -74,8 +83,12 @@ def test_a_connection_is_made_and_ended() -> None:
     assert (kind, data[:3], response["promise"]["qp_num"]) == (Event.CONNECT_RESPONSE, b"yes", 18)
     hosts.do("B", "establish", handle=asking)
     assert hosts.event("A")[0] is Event.ESTABLISHED
+    assert hosts.cm.timers == {}
     hosts.do("B", "disconnect", handle=asking)
-    assert [hosts.event(n)[0] for n in "AB"] == [Event.DISCONNECTED] * 2
+    assert hosts.event("A")[0] is Event.DISCONNECTED
+    nothing_more(hosts, "B")  # it is told when the other side has answered, as by a DREP
+    hosts.do("A", "disconnect", handle=request["id"])
+    assert hosts.event("B")[0] is Event.DISCONNECTED
 
 
 def test_connect_without_a_listener_is_rejected() -> None:
@@ -292,7 +305,7 @@ def test_an_answer_without_a_request_is_einval(word: str, ask: dict[str, Any]) -
 TO_A = {"family": 2, "port": 7000, "ip": A_ADDRESS}
 CALLS: dict[str, dict[str, Any]] = {
     "bind_addr": {"source": NOWHERE}, "listen": {"backlog": 1},
-    "resolve_addr": {"source": NOWHERE, "destination": TO_A}, "resolve_route": {},
+    "resolve_addr": {**FROM_ANY, "destination": TO_A}, "resolve_route": {},
     "connect": {"promise": OFFER}, "disconnect": {}, "join": {"group": TO_A},
 }  # fmt: skip
 
@@ -342,3 +355,130 @@ def test_too_much_private_data_is_einval() -> None:
     hosts.listener()
     with pytest.raises(OSError, match="too much private data"):
         hosts.do("B", "connect", bytes(57), handle=hosts.resolved(), promise=OFFER)
+
+
+# --------------------------------------------------------------------------- timers
+def connected(hosts: Hosts) -> tuple[int, int]:
+    """The id on B that asked, and that of its request on A; their events are read."""
+    _, asking, request = asked(hosts)
+    hosts.do("A", "accept", handle=request, promise=OFFER)
+    hosts.event("B")
+    hosts.do("B", "establish", handle=asking)
+    hosts.event("A")
+    return asking, request
+
+
+def test_timewait_ends_on_both_sides_after_their_ack_timeout() -> None:
+    """cm_enter_timewait: 2^(19 - 8) ms; 19 is the ack timeout of packets that live for 2^18."""
+    hosts = Hosts()
+    asking, request = connected(hosts)
+    hosts.do("B", "disconnect", handle=asking)
+    hosts.do("A", "disconnect", handle=request)
+    assert [hosts.event(node)[0] for node in "AB"] == [Event.DISCONNECTED] * 2
+    hosts.pass_ms(2_047)
+    nothing_more(hosts, "A")
+    hosts.pass_ms(1)
+    ends = [hosts.event(node)[:2] for node in "AB"]
+    assert [(kind, fields["id"]) for kind, fields in ends] == [
+        (Event.TIMEWAIT_EXIT, request), (Event.TIMEWAIT_EXIT, asking),
+    ]  # fmt: skip
+
+
+def test_a_destroyed_id_has_no_end_of_its_timewait() -> None:
+    hosts = Hosts()
+    asking, request = connected(hosts)
+    hosts.do("B", "disconnect", handle=asking)
+    hosts.do("A", "destroy_id", handle=request)  # cm_destroy_id sends the DREP
+    assert [hosts.event(node)[0] for node in "AB"] == [Event.DISCONNECTED] * 2
+    hosts.do("B", "destroy_id", handle=asking)
+    assert hosts.cm.timers == {}
+
+
+def test_a_disconnect_without_an_answer_times_out() -> None:
+    """cm_send_dreq: the response timeout of the connection, and 15 retries."""
+    hosts = Hosts()
+    asking, _ = connected(hosts)
+    hosts.do("B", "disconnect", handle=asking)
+    hosts.pass_ms(16 * (2 * 1024 + 4096))
+    kind, fields, _ = hosts.event("B")
+    assert (kind, fields["status"]) == (Event.DISCONNECTED, -errno.ETIMEDOUT)
+
+
+def test_a_server_that_neither_accepts_nor_rejects_is_unreachable() -> None:
+    """Its host answers a repeated request by MRA: 2^(24 - 8) ms more for each of 15 retries."""
+    hosts = Hosts()
+    _, asking, request = asked(hosts)
+    wait_ms = 2 * 1024 + 4096 + 15 * (65_536 + 2048)
+    assert hosts.pass_ms(wait_ms - 1) == []
+    nothing_more(hosts, "B")
+    (sentence,) = hosts.pass_ms(1)
+    reason = "A has neither accepted nor rejected the request"
+    assert sentence == f"B on B asked for 127.0.0.1:7000: unreachable, {reason}"
+    kind, fields, _ = hosts.event("B")
+    assert (kind, fields["id"], fields["status"]) == (Event.UNREACHABLE, asking, -errno.ETIMEDOUT)
+    with pytest.raises(OSError, match="no request to accept"):
+        hosts.do("A", "accept", handle=request, promise=OFFER)
+
+
+def test_a_client_that_never_confirms_is_unreachable_for_the_server() -> None:
+    hosts = Hosts()
+    _, _, request = asked(hosts)
+    hosts.do("A", "accept", handle=request, promise=OFFER)
+    (sentence,) = hosts.pass_ms(2_000_000)
+    assert sentence == "A on A has accepted a request: unreachable, B has not established it"
+    assert hosts.event("A")[0] is Event.UNREACHABLE
+
+
+def test_a_datagram_id_waits_for_16_replies() -> None:
+    hosts = Hosts()
+    asked(hosts, UDP_SPACE)
+    hosts.pass_ms(16 * 4096)
+    kind, fields, _ = hosts.event("B")
+    assert (kind, fields["status"]) == (Event.UNREACHABLE, -errno.ETIMEDOUT)
+
+
+def test_an_address_is_not_resolved_without_a_link() -> None:
+    hosts = Hosts()
+    hosts.calls.lab.do("link down")
+    number = hosts.id("B")
+    hosts.do("B", "resolve_addr", handle=number, **FROM_ANY, destination=TO_A)
+    hosts.pass_ms(1_999)
+    nothing_more(hosts, "B")
+    hosts.pass_ms(1)
+    kind, fields, _ = hosts.event("B")
+    assert (kind, fields["status"]) == (Event.ADDR_ERROR, -errno.ETIMEDOUT)
+    with pytest.raises(OSError, match="BOUND, not RESOLVED"):
+        hosts.do("B", "resolve_route", handle=number)
+    hosts.calls.lab.do("link up")
+    hosts.do("B", "resolve_addr", handle=number, **FROM_ANY, destination=TO_A)
+    assert hosts.event("B")[0] is Event.ADDR_RESOLVED
+
+
+@pytest.mark.parametrize("is_back", [True, False])
+def test_a_connect_request_waits_for_the_link(is_back: bool) -> None:
+    hosts = Hosts()
+    hosts.listener()
+    asking = hosts.resolved()
+    hosts.calls.lab.do("link down")
+    hosts.do("B", "connect", handle=asking, promise=OFFER)
+    assert hosts.cm.deliver(refuse=True) == []
+    if is_back:
+        hosts.calls.lab.do("link up")
+        hosts.cm.deliver(refuse=True)
+        assert hosts.event("A")[0] is Event.CONNECT_REQUEST
+        return
+    (sentence,) = hosts.pass_ms(16 * (2 * 1024 + 4096))
+    assert sentence == "B on B asked for 127.0.0.1:7000: unreachable, no message reaches it"
+    kind, fields, _ = hosts.event("B")
+    assert (kind, fields["status"]) == (Event.UNREACHABLE, -errno.ETIMEDOUT)
+
+
+@pytest.mark.parametrize(("option", "passive"), [(0, 19), (14, 14), (1, 5)])
+def test_an_ack_timeout_that_is_chosen_counts_on_the_other_side(option: int, passive: int) -> None:
+    """cm_ack_timeout: at least the delay of the device, here 4, and one."""
+    hosts = Hosts()
+    hosts.listener()
+    offer = OFFER | {"ack_timeout": option, "traffic_class": 40}
+    hosts.do("B", "connect", handle=hosts.resolved(), promise=offer)
+    request = hosts.event("A")[1]
+    assert (request["ack_timeout"], request["promise"]["traffic_class"]) == (passive, 40)

@@ -37,6 +37,15 @@ def test_a_device_refuses_what_it_lacks(tmp_path: Path, profile: str) -> None:
     assert told[profile] in ended.err
 
 
+def test_options_of_rdma_cm_reach_both_queue_pairs_and_timewait_ends() -> None:
+    program = compiled("cm_ends")
+    ended = execute("--", program, "serve", ":", program, "ask")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.count("timeout 14 traffic_class 40\n") == 2
+    for event in ("DISCONNECTED", "TIMEWAIT_EXIT"):
+        assert ended.out.count(f"RDMA_CM_EVENT_{event} 0\n") == 2
+
+
 @needs("gcc")
 @pytest.mark.parametrize("profile", ["strict", "rxe", "mlx5"])
 def test_endpoints_of_rdma_cm_exchange_private_data(profile: str) -> None:

@@ -139,19 +139,22 @@ def test_a_sleep_in_epoll_wait_for_the_event_of_a_channel_is_a_hang(tmp_path: Pa
     assert "1. cq-not-armed" in ended.err, ended.err
 
 
-@pytest.mark.parametrize(
-    ("mistake", "reason"),
-    [
-        ("no_accept", "has neither accepted nor rejected the request of cm_left_open"),
-        ("no_ack", "has read an event of this id, and not called rdma_ack_cm_event"),
-    ],
-)
-def test_what_is_left_open_in_rdma_cm_is_the_reason_of_a_hang(mistake: str, reason: str) -> None:
+def test_what_is_left_open_in_rdma_cm_is_the_reason_of_a_hang() -> None:
     program = compiled("cm_left_open")
-    ended = execute("--why", "--", program, "serve", mistake, ":", program, "ask", mistake)
+    ended = execute("--why", "--", program, "serve", "no_ack", ":", program, "ask", "no_ack")
+    reason = "has read an event of this id, and not called rdma_ack_cm_event"
     told = " ".join(ended.err.split())
     assert told.count(reason) == 2, ended.err
     assert reason in told.rpartition("NEVER")[2], ended.err
+
+
+def test_a_connect_request_that_is_not_answered_fails_after_all_retries() -> None:
+    program = compiled("cm_left_open")
+    ended = execute("--why", "--", program, "serve", "no_accept", ":", program, "ask", "no_accept")
+    told = " ".join(ended.err.split())
+    assert "on B asked for 10.0.0.1:7471: unreachable, cm_left_open" in told, ended.err
+    reason = "has neither accepted nor rejected the request"
+    assert reason in told.rpartition("FAILED")[2], ended.err
 
 
 def test_a_refused_call_of_rdma_cm_is_explained() -> None:

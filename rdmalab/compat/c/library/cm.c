@@ -6,7 +6,7 @@
 #include <rdma/rdma_cma.h>
 #include "lab.h"
 
-enum { NO_NODE = 0xff, TTL = 64, ACK_TIMEOUT = 18 };
+enum { NO_NODE = 0xff, TTL = 64 };
 enum { CONSUMER_DEFINED = 28, VENDOR_OPTION_NOT_SUPPORTED = 35 }; /* ib_cm_rej_reason */
 
 struct channel {
@@ -20,6 +20,8 @@ struct conn {
 	int waits; /* made without a channel: each call waits for its event */
 	int unacked; /* events that were read and not acknowledged */
 	struct wire_promise own, peer;
+	uint8_t tos, timeout, is_timeout_set; /* of rdma_set_option */
+	uint8_t ack_timeout, traffic_class; /* of the path */
 	union ibv_gid peer_gid;
 	struct ibv_qp_init_attr *template; /* of a listener of rdma_create_ep: for the ids it will give */
 	struct ibv_pd *template_pd;
@@ -306,7 +308,7 @@ API int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *source, struct
 	struct ask_cm_resolve_addr ask = { .handle = ((struct conn *)id)->number };
 	struct answer_cm_bind_addr answer;
 
-	(void)timeout_ms;
+	ask.timeout_ms = timeout_ms;
 	address_to_wire(&ask.source, source);
 	address_to_wire(&ask.destination, destination);
 	if (SAY(WORD_CM_RESOLVE_ADDR, first_node(), &ask, &answer) || place(id, &answer))
@@ -316,7 +318,11 @@ API int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *source, struct
 
 API int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 {
-	(void)timeout_ms;
+	struct conn *conn = (struct conn *)id;
+
+	(void)timeout_ms; /* of a query to the subnet manager: RoCE asks none */
+	conn->traffic_class = conn->own.traffic_class = conn->tos;
+	conn->own.ack_timeout = conn->timeout;
 	return of_id(WORD_CM_RESOLVE_ROUTE, id) ? -1 : complete(id);
 }
 
@@ -358,6 +364,7 @@ static int rtr_attr(struct conn *conn, struct ibv_qp_attr *attr)
 	attr->ah_attr.grh.dgid = conn->peer_gid;
 	attr->ah_attr.grh.sgid_index = 1;
 	attr->ah_attr.grh.hop_limit = TTL;
+	attr->ah_attr.grh.traffic_class = conn->traffic_class;
 	return IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 	       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 }
@@ -369,7 +376,7 @@ static int rts_attr(struct conn *conn, struct ibv_qp_attr *attr)
 	attr->sq_psn = conn->own.psn;
 	if (conn->cm.qp_type == IBV_QPT_UD)
 		return IBV_QP_STATE | IBV_QP_SQ_PSN;
-	attr->timeout = ACK_TIMEOUT;
+	attr->timeout = conn->is_timeout_set ? conn->timeout : conn->ack_timeout;
 	attr->retry_cnt = conn->own.retry_count;
 	attr->rnr_retry = conn->peer.rnr_retry_count; /* each side says it for the other (cm.c of Linux) */
 	attr->max_rd_atomic = conn->own.initiator_depth;
@@ -741,9 +748,26 @@ API int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
 	return 0;
 }
 
+/* ucma_set_option_id of Linux. A port that another id listens at is taken with REUSEADDR, too. */
 API int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, size_t length)
 {
-	(void)id, (void)level, (void)name, (void)value, (void)length;
+	int is_byte = name == RDMA_OPTION_ID_TOS || name == RDMA_OPTION_ID_ACK_TIMEOUT;
+	struct conn *conn = (struct conn *)id;
+
+	if (level == RDMA_OPTION_IB)
+		return result(EOPNOTSUPP);
+	if (level != RDMA_OPTION_ID || name < RDMA_OPTION_ID_TOS || name > RDMA_OPTION_ID_ACK_TIMEOUT)
+		return result(ENOSYS);
+	if (length != (is_byte ? sizeof(uint8_t) : sizeof(int)))
+		return result(EINVAL);
+	if (name == RDMA_OPTION_ID_TOS)
+		conn->tos = *(uint8_t *)value;
+	if (name != RDMA_OPTION_ID_ACK_TIMEOUT)
+		return 0;
+	if (id->qp_type != IBV_QPT_RC && id->qp_type != IBV_QPT_XRC_SEND)
+		return result(EINVAL);
+	conn->timeout = *(uint8_t *)value;
+	conn->is_timeout_set = 1;
 	return 0;
 }
 
@@ -841,6 +865,7 @@ static void fill(struct event *event, const struct answer_cm_get_event *told, si
 		memcpy(ud->ah_attr.grh.dgid.raw, told->gid, 16);
 		ud->ah_attr.grh.sgid_index = 1;
 		ud->ah_attr.grh.hop_limit = TTL;
+		ud->ah_attr.grh.traffic_class = ((struct conn *)event->cm.id)->traffic_class;
 		return;
 	}
 	event->cm.param.conn = (struct rdma_conn_param){
@@ -866,12 +891,15 @@ static void react(struct conn *conn, struct event *event, const struct answer_cm
 	switch (told->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		conn->peer = told->promise;
+		conn->ack_timeout = told->ack_timeout;
+		conn->traffic_class = told->promise.traffic_class;
 		conn->own.psn = told->own_psn;
 		meet(conn);
 		memcpy(conn->peer_gid.raw, told->gid, 16);
 		break;
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
 		conn->peer = told->promise;
+		conn->ack_timeout = told->ack_timeout;
 		meet(conn);
 		memcpy(conn->peer_gid.raw, told->gid, 16);
 		if (!id->qp)
