@@ -11,7 +11,11 @@ from rdmalab.hca.objects import KeyTarget, MemoryRegion, window_number
 from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.session.names import Names
 from rdmalab.spec.access import Access
+from rdmalab.spec.profiles import PROFILES
 from rdmalab.views import fmt
+
+# A program that mixes them up works there.
+_EQUAL = " and ".join(name for name, profile in PROFILES.items() if profile.lkey_is_rkey)
 
 
 class Denial(NamedTuple):
@@ -64,7 +68,8 @@ def _no_key(hca: Hca, names: Names, denial: Denial) -> str:
     if (mr := other_use(hca, denial)) is not None:
         use, right = ("rkey", mr.lkey) if local else ("lkey", mr.rkey)
         name = names.of(Thing(Noun.MR, denial.node, mr.number))
-        return f"is the {use} of {name}, whose {'lkey' if local else 'rkey'} is {right:#x}"
+        proper = f"whose {'lkey' if local else 'rkey'} is {right:#x}"
+        return f"is the {use} of {name}, {proper} ({_EQUAL} have one key for both)"
     if (mr := _without_key(hca, denial)) is not None:
         name = names.of(Thing(Noun.MR, denial.node, mr.number))
         return f"is no key: {name} has no remote right, and on this device its rkey is 0"
