@@ -77,6 +77,11 @@ def set_gid(hca: Adapter, index: int, gid: int) -> None:
     hca.raise_event(AsyncEvent.GID_CHANGE, PORT)
 
 
+def has_fixed_pkeys(hca: Adapter) -> bool:
+    """True if no manager can change the P_Key table of this device."""
+    return hca.profile.fixed_pkeys
+
+
 def set_pkey(hca: Adapter, index: int, pkey: int) -> None:
     """Set the P_Key at `index`; QPs that use the entry are in the new partition at once."""
     hca.pkeys[index] = pkey

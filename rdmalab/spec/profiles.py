@@ -214,6 +214,7 @@ class Profile:
     raises_speed_event: bool = cell(True, "A link at another speed raises DEVICE_SPEED_CHANGE.")
     link_layers: frozenset[LinkLayer] = cell(frozenset({LinkLayer.INFINIBAND, LinkLayer.ETHERNET}), "The link layers that the ports of the device can have.")
     down_phys_state: PhysState = cell(PhysState.DISABLED, "The phys_state of a port that is DOWN for want of a carrier.")
+    fixed_pkeys: bool = cell(False, "The P_Key table cannot be changed: its entry is 0xffff.")
     # completions
     grh_flag_on_rc: bool = cell(False, "RC receives have IBV_WC_GRH.")
     with_inv_flag: WCFlags = cell(WCFlags.WITH_INV, "The flag on the receive of a SEND_WITH_INV.")
@@ -342,6 +343,7 @@ RXE = Profile(
     naks_after_retry=False,  # rxe_comp.c, started_retry
     # Linux ib_resolve_unicast_gid_dmac, for callers in user space; AHs since the kernel has them
     routed_hop_limits=frozenset({"qp", "ah"}),
+    fixed_pkeys=True,  # rxe_query_pkey, init_req_packet
     down_phys_state=PhysState.POLLING,  # rxe_query_port, while the network interface is up
     sends_mig_req=False,
     resumes_after_sqd=False,

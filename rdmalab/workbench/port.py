@@ -75,6 +75,9 @@ def pkey(
     """
     del what
     hca = world.node(device)
+    if ports.has_fixed_pkeys(hca):
+        hint = f"profile {hca.profile.name} has it so; start with --profile strict"
+        raise NotUnderstood("the P_Key table of this device cannot be changed", hint=hint)
     if not 0 <= index < len(hca.pkeys):
         hint = f"index: 0..{len(hca.pkeys) - 1} (pkey_tbl_len={len(hca.pkeys)})"
         raise NotUnderstood("the P_Key table has no such entry", hint=hint, argument="index")

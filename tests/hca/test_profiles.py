@@ -600,6 +600,10 @@ def longer_than_the_timer(profile: Profile) -> int:
     return len(pair.records(Kind.TIMER_FIRED))
 
 
+def fixed_table(profile: Profile) -> Any:
+    return port.has_fixed_pkeys(Pair(profile=profile).a.hca)
+
+
 def source_ports(profile: Profile) -> list[int]:
     """UDP source ports of a datagram of QP 0x11, without and with a flow label in its address."""
     pair = Pair(profile=profile, qp_type=QPType.UD)
@@ -1165,6 +1169,7 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("hashes_source_port",      True,       source_ports, [57236, 58177], [57236, 57236]),
     ("times_unasked_packets",   True,       longer_than_the_timer, 0, 2),
     ("down_phys_state", PhysState.POLLING, cable_out, PhysState.DISABLED, PhysState.POLLING),
+    ("fixed_pkeys",             True,       fixed_table, False, True),
     ("routed_hop_limits",       frozenset({"qp"}),       hop_limits, (0, 0), (64, 0)),
     ("routed_hop_limits",       frozenset({"qp", "ah"}), hop_limits, (0, 0), (64, 64)),
     ("sends_mig_req",           False,      mig_req,           {True}, {False}),
