@@ -152,9 +152,9 @@ class Trouble:
         if not program.empty_polls:
             return None
         at = f" at {program.looked_by.line}" if program.looked_by and program.looked_by.line else ""
-        question, text = next(self._awaited(program), ""), ""
+        question, text = next(self._awaited(program), str(program.looked_at)), ""
         with suppress(NotUnderstood):
-            text = f"why {question}\n{self.why(question)[0]}" if question else ""
+            text = f"why {question}\n{self.why(question)[0]}"
         return Leaving(f"its last poll of {program.looked_at}{at} found nothing", text)
 
     def _awaited(self, program: Program) -> Iterator[str]:

@@ -126,6 +126,9 @@ def _on_queues(case: Case) -> ThreadWait | None:
     return waits if waits.cqs else None
 
 
+_SPENT = "a poll after an event may find nothing: wait for the next event then"
+
+
 @check("nothing-outstanding", waits=_on_queues, vain=vain_polls.vain_poll)
 def nothing_outstanding(case: Case, waits: ThreadWait) -> Finding:
     """Check whether no outstanding request could complete on the CQs of a thread."""
@@ -164,6 +167,8 @@ def _polled_once_more(case: Case, vain: VainPoll) -> Finding:
     if vain_polls.left_elsewhere(case, vain) is not None:
         return ok("a completion is on another queue of its queue pairs")
     name = case.names.of(case.subject.thing)
+    if spent := vain_polls.spent_event(case, vain):
+        return warn(*spent, cure=Fix(program=_SPENT))
     return (fail if case.session.unanswered else warn)(
         *[_last_post(case, qp) for qp in vain.feeding[:3]],
         fact(f"{name} is polled, and no work is left for it", vain.event),

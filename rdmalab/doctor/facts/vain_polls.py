@@ -57,6 +57,26 @@ def vain_poll(case: Case) -> VainPoll | None:
     return VainPoll(cq, polls[-1].event, feeding)
 
 
+def spent_event(case: Case, vain: VainPoll) -> list[Evidence]:
+    """The event of the queue that was read last, if a poll had taken its completion before that.
+
+    Each arming raises an event for one completion, and a poll before the event is read takes it.
+    """
+    taken = case.log.last(Kind.CQ_EVENT_TAKEN, vain.cq.thing)
+    polled = [r for r in case.log.about(Kind.CQE_POLLED, vain.cq.thing) if taken is not None]
+    raised = case.log.last(Kind.CQ_EVENT_RAISED, vain.cq.thing)
+    if taken is None or raised is None or not polled or taken > vain.event:
+        return []
+    last = polled[-1]
+    if not raised < event_of(last) < taken:
+        return []
+    what = fmt.wr(rec.cqe_of(last).wr_id)
+    return [
+        fact(f"the event that was read here had been raised for {what}", taken),
+        fact(f"the completion of {what} was polled before that", event_of(last)),
+    ]
+
+
 def left_elsewhere(case: Case, vain: VainPoll) -> tuple[CompletionQueue, Cqe] | None:
     """The oldest success that is left on another queue of these queue pairs, while a program hangs.
 

@@ -31,6 +31,26 @@ def test_a_queue_that_is_polled_once_too_often_has_no_work_left() -> None:
     assert verdict(lab, "A.cq0", "unsignaled") is Verdict.NA
 
 
+def _armed(*more: str) -> list[str]:
+    """A queue with a channel, armed, on which a WRITE raises an event before `more`."""
+    return [
+        "create_comp_channel A.channel0", "create_cq A.ecq cqe=8 channel=A.channel0",
+        *(f"create_qp {n}.qp1 pd={n}.pd0 qp_type=RC send_cq={cq} recv_cq={cq} max_send_wr=4"
+          for n, cq in (("A", "A.ecq"), ("B", "B.cq0"))),
+        "connect A.qp1 B.qp1", "req_notify_cq A.ecq",
+        _WRITE.format(1).replace("qp0", "qp1"), "run", *more,
+    ]  # fmt: skip
+
+
+def test_an_event_whose_completion_was_polled_before_it_was_read_is_named() -> None:
+    early = _armed("poll_cq A.ecq", "get_cq_event A.channel0", "poll_cq A.ecq")
+    rows = " ".join(row.text for row in why(lab_of(*early), "A.ecq").rows)
+    assert "the event that was read here had been raised for wr1" in rows
+    assert "the completion of wr1 was polled before that" in rows
+    late = _armed("get_cq_event A.channel0", "poll_cq A.ecq", "poll_cq A.ecq")
+    assert not [row for row in why(lab_of(*late), "A.ecq").rows if "the event" in row.text]
+
+
 def test_a_queue_that_is_polled_for_the_completion_of_another_one_names_that() -> None:
     *before, send, run = TWO_CQS
     lab = lab_of(*before, "poll_cq B.cq0", send, run)  # of many polls in vain the log has the first
