@@ -64,6 +64,7 @@ class Trouble:
         self.is_idle = False
         self.failed: list[str] = []
         self._left: dict[int, Leaving] = {}  # by process, in the order of leaving
+        self._flushed: dict[int, tuple[str, Cqe]] = {}  # by process: the first it has polled
         self._codes: set[int] = set()  # of those that have ended
 
     def begin_again(self) -> None:
@@ -90,20 +91,30 @@ class Trouble:
         return [f"     {fmt.ev(event)}: {line}" for event, line in found if line]
 
     def polled(self, program: Program, node: str, cqe: Cqe) -> None:
-        """A program has got this completion: the first one with an error is explained."""
+        """A program has got this completion: the first one with an error is explained.
+
+        One that was flushed only if the program then ends, for others name the error.
+        """
+        if cqe.status is WCStatus.WR_FLUSH_ERR:
+            self._flushed.setdefault(program.pid, (node, cqe))
         if self.found or cqe.status in (WCStatus.SUCCESS, WCStatus.WR_FLUSH_ERR):
             return
         self.found = True
-        qp = self.calls.names.get((node, Noun.QP, cqe.qp_num))
-        side = "wr" if cqe.is_send else "recv_wr"
-        event, is_newest = self._posted(node, cqe)
         self.tell(f"rdmalab: {program.name} on {node} has polled {cqe.status.name}")
-        # Programs give all their requests the same wr_id; by it `why` would explain the newest one.
-        work = f"{qp}.{side}[{cqe.wr_id}]" if is_newest else str(qp)
-        self._asked(work if qp is not None else "")
-        caller = self.calls.callers.get(event)
+        self._asked(self._question(node, cqe))
+        caller = self.calls.callers.get(self._posted(node, cqe)[0])
         if caller is not None and caller.line:
             self.tell(f"     posted at {caller.line}")
+
+    def _question(self, node: str, cqe: Cqe) -> str:
+        """The question of `why` about what has completed; empty where its queue pair is gone.
+
+        Programs give all their requests the same wr_id, by which `why` explains the newest one.
+        """
+        qp = self.calls.names.get((node, Noun.QP, cqe.qp_num))
+        if qp is None or not self._posted(node, cqe)[1]:
+            return str(qp or "")
+        return fmt.work_name(str(qp), cqe.wr_id, is_send=cqe.is_send)
 
     def _posted(self, node: str, cqe: Cqe) -> tuple[int, bool]:
         """The event of the post of what has completed; whether no later one has its wr_id.
@@ -131,7 +142,9 @@ class Trouble:
         if self.stuck:
             return
         last = Leaving(next(self._last(program), ""))
-        self._left[program.pid] = self._refusal(program) or self._poll_in_vain(program) or last
+        whys = (self._refusal, self._poll_in_vain, self._flush)
+        found = (leaving for look in whys if (leaving := look(program)) is not None)
+        self._left[program.pid] = next(found, last)
 
     def _refusal(self, program: Program) -> Leaving | None:
         word, error = program.refused
@@ -152,10 +165,16 @@ class Trouble:
         if not program.empty_polls:
             return None
         at = f" at {program.looked_by.line}" if program.looked_by and program.looked_by.line else ""
-        question, text = next(self._awaited(program), str(program.looked_at)), ""
-        with suppress(NotUnderstood):
-            text = f"why {question}\n{self.why(question)[0]}"
-        return Leaving(f"its last poll of {program.looked_at}{at} found nothing", text)
+        question = next(self._awaited(program), str(program.looked_at))
+        sentence = f"its last poll of {program.looked_at}{at} found nothing"
+        return Leaving(sentence, self._answered(question))
+
+    def _flush(self, program: Program) -> Leaving | None:
+        """Of a program that has polled a flushed request: the error that flushed it."""
+        if self.found or program.pid not in self._flushed:
+            return None
+        text = self._answered(self._question(*self._flushed[program.pid]))
+        return Leaving(f"it has polled {WCStatus.WR_FLUSH_ERR.name}", text)
 
     def _awaited(self, program: Program) -> Iterator[str]:
         """The requests that would still complete on the queues that a program waits for."""
@@ -165,9 +184,10 @@ class Trouble:
                 name = self.calls.names.get((queue.node, Noun.QP, qp.number))
                 sends = [w for w in qp.sq.wqes.values() if w.serial >= qp.comp.serial]
                 if qp.send_cq == number and (signaled := [w for w in sends if w.signaled]):
-                    yield f"{name}.wr[{signaled[-1].wr.wr_id}]"
+                    yield fmt.work_name(str(name), signaled[-1].wr.wr_id, is_send=True)
                 if qp.recv_cq == number and qp.source.wqes:
-                    yield f"{name}.recv_wr[{qp.source.wqes[-1].wr.wr_id}]"
+                    wr_id = qp.source.wqes[-1].wr.wr_id
+                    yield fmt.work_name(str(name), wr_id, is_send=False)
 
     def ended(self, name: str, pid: int, code: int) -> None:
         """Report what was kept of a program, if it ends with another code than 0."""
@@ -294,11 +314,15 @@ class Trouble:
                     self.calls.perform(word, **{self.calls.objects.subject(word): what})
 
     def _asked(self, question: str) -> None:
+        self.tell(self._answered(question))
+
+    def _answered(self, question: str) -> str:
+        """A question and its answer."""
         try:
             text, _ = self.why(question)
         except NotUnderstood as error:
             text = error.message
-        self.tell(f"why {question}".rstrip() + f"\n{text}")
+        return f"why {question}".rstrip() + f"\n{text}"
 
     def _unanswered(self) -> list[str]:
         """The newest request of each queue pair that would complete on a queue that is waited for.
@@ -315,7 +339,8 @@ class Trouble:
             for qp in self.calls.world.nodes[queue.node].qps.items.values():
                 name = self.calls.names.get((queue.node, Noun.QP, qp.number))
                 if name is not None and qp.send_cq == number and qp.sq.wqes:
-                    found.append(f"{name}.wr[{list(qp.sq.wqes.values())[-1].wr.wr_id}]")
+                    wr_id = list(qp.sq.wqes.values())[-1].wr.wr_id
+                    found.append(fmt.work_name(str(name), wr_id, is_send=True))
                 elif name is not None and qp.recv_cq == number:
                     found.append(str(name))
             found.append(str(queue))

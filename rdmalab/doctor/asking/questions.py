@@ -155,7 +155,7 @@ def _work(log: Log, name: str, thing: Thing, word: str) -> list[Topic]:
         text = fmt.send_wqe(send_wqe_of(record)) if is_send else fmt.recv_wqe(recv_wqe_of(record))
         wr_id = wqe_of(record).wr.wr_id
         about = f"{text.partition(' ')[2]}, posted in {fmt.ev(event_of(record))}"
-        found.setdefault(wr_id, Topic(f"{name}.{word}[{wr_id}]", about))
+        found.setdefault(wr_id, Topic(fmt.work_name(name, wr_id, is_send=is_send), about))
         if len(found) == _NEWEST:
             break
     return list(found.values())

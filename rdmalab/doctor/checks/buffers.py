@@ -155,7 +155,8 @@ def _reads(case: Case, content: Content) -> list[Evidence]:
             pieces = messages.pieces(content.hca, wqe.sg) if scatters(wqe) else []
             if meet([content.piece], pieces):
                 posted = messages.post_of(case.log, Thing(Noun.QP, content.node, number), serial)
-                what = f"{name}.wr[{wqe.wr.wr_id}] reads into these bytes and has not completed"
+                work = fmt.work_name(name, wqe.wr.wr_id, is_send=True)
+                what = f"{work} reads into these bytes and has not completed"
                 return [fact(what, posted), _come(content, pieces, posted or 0)]
     return []
 
@@ -184,7 +185,7 @@ def _writing(case: Case, content: Content) -> list[Evidence]:
         place = [messages.target(content.hca, wqe)]
         begun = [t for t in content.touches(Kind.MEMORY_WRITTEN) if t.event > (posted or 0)]
         if begun and subject.serial >= qp.comp.serial:
-            name = f"{case.qp_name(qp)}.wr[{subject.wr_id}]"
+            name = fmt.work_name(case.qp_name(qp), subject.wr_id, is_send=True)
             what = f"{name} writes these bytes and has not completed"
             return [fact(what, posted), _come(content, place, posted or 0)]
     return []

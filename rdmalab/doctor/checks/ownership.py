@@ -176,10 +176,11 @@ def cas_mismatch(case: Case, content: Content) -> Finding:
     later = content.written and content.written[0].event > newest.touch.event
     if newest.wrote or later:
         return ok("the newest compare-and-swap did swap", newest.touch.event)
-    wr, name = newest.message.wqe.wr, case.names.of(newest.message.thing)
+    wr = newest.message.wqe.wr
+    name = fmt.work_name(case.names.of(newest.message.thing), wr.wr_id, is_send=True)
     held = _held_by(case, case.node, newest.touch.piece, newest.original, newest.message)
     return fail(
-        fact(f"{name}.wr[{wr.wr_id}] was to swap {wr.compare_add} for {wr.swap}",
+        fact(f"{name} was to swap {wr.compare_add} for {wr.swap}",
              newest.message.posted),
         *held,
         fact(f"the word was {newest.original}: nothing was swapped", newest.touch.event),

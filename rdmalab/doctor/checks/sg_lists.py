@@ -142,7 +142,8 @@ def _unfilled(case: Case, thing: Thing, wqe: SendWqe, posted: int | None) -> str
     if wr.opcode not in _DATA_ONLY or (built is not None and built.data_setter is not None):
         return ""
     if built is None:
-        return f"{case.names.of(thing)}.wr[{wr.wr_id}] was posted without an element"
+        name = fmt.work_name(case.names.of(thing), wr.wr_id, is_send=True)
+        return f"{name} was posted without an element"
     return f"{BUILDERS[wr.opcode]} made {fmt.wr(wr.wr_id)}, and no wr_set_sge followed"
 
 
@@ -154,7 +155,8 @@ def _advice(wqe: SendWqe) -> str:
 def _length_text(wqe: SendWqe, name: str) -> str:
     elements = fmt.count(len(wqe.wr.sg), "element")
     what = "each of length 0" if wqe.wr.num_sge is None else f"and num_sge={wqe.wr.num_sge}"
-    return f"{name}.wr[{wqe.wr.wr_id}] was posted with {elements}, {what}"
+    work = fmt.work_name(name, wqe.wr.wr_id, is_send=True)
+    return f"{work} was posted with {elements}, {what}"
 
 
 def _for(case: Case, content: Content) -> list[Message]:

@@ -166,9 +166,8 @@ def _leaving_out(cure: Fix, more: list[Lost], sends: list[Lost], receives: list[
     """A fix with more lines; its note names the other work that was flushed or is discarded."""
     notes = [cure.note]
     for noun, work in (("sends", sends), ("receives", receives)):
-        names = fmt.listed(
-            [each.name for each in work if not any(each is one for one in more)], _MOST_NAMED
-        )
+        lost = (each.name for each in work if not any(each is one for one in more))
+        names = fmt.listed(list(dict.fromkeys(lost)), _MOST_NAMED)
         notes += [f"{noun} {NOT_POSTED}: {names}"] if names else []
     return replace(
         cure, lines=[*cure.lines, *(each.post for each in more)],

@@ -152,6 +152,14 @@ def test_a_poll_in_vain_before_a_failed_end_is_reported(tmp_path: Path) -> None:
     assert "WELL" not in ended.err
 
 
+def test_a_flushed_completion_before_a_failed_end_is_explained(tmp_path: Path) -> None:
+    ended = execute(*pair("flushed", tmp_path))
+    assert ended.code == 4
+    assert "rdmalab: flushed ended with 4: it has polled WR_FLUSH_ERR" in ended.err
+    assert "why A.qp0.recv_wr[0xdeadbeef1]" in ended.err
+    assert "rem-access" in ended.err.partition("has polled WR_FLUSH_ERR")[2]
+
+
 def test_the_last_call_before_a_failed_end_is_reported() -> None:
     program = compiled("leaves")
     ended = execute("--why", "--", program, "4")
