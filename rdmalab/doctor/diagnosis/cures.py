@@ -22,6 +22,7 @@ from rdmalab.doctor.moments.moments import visit
 from rdmalab.doctor.moments.what_if import attempt, carry_out
 from rdmalab.doctor.report.report import Cause, Report, TriedFix
 from rdmalab.session.lines import allowed_lines
+from rdmalab.spec.programs import ProgramState
 from rdmalab.views import fmt
 
 MOST_CURES = 3
@@ -97,9 +98,10 @@ def _measure(asked: Case, subject: Subject) -> Subject:
     """The subject that a fix must repair: the work or thread asked about, else the cause's.
 
     A receive that was refused for the SRQ of its queue pair is posted there, as its call says. A
-    thread that waits for asynchronous events is right to wait on.
+    thread that waits for asynchronous events is right to wait on, and one that is done is over.
     """
-    if asked.program is not None and asked.program.awaits_async_event:
+    program = asked.program
+    if program is not None and (program.awaits_async_event or program.state is ProgramState.DONE):
         return subject
     if asked.receive is not None and subject.sort is Sort.CALL and asked.subject.serial < 0:
         calls = [call for call in asked.log.refused() if call.subject == subject]

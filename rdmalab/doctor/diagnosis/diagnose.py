@@ -10,7 +10,7 @@ from pkgutil import iter_modules
 from rdmalab.doctor import answers, checks
 from rdmalab.doctor.case import Case, Log, Session, Sort, Subject
 from rdmalab.doctor.check import Check, ChecklistSection, Finding, Verdict
-from rdmalab.doctor.diagnosis.related_subjects import is_early, sources_of, unmade
+from rdmalab.doctor.diagnosis.related_subjects import is_early, sources_of, unmade, unnoticed
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.facts.thread_waits import thread_wait
@@ -111,8 +111,15 @@ def diagnose(
     findings = [(check, check.examine(case)) for check in CHECKS]
     if not any(finding.verdict is Verdict.FAIL for _, finding in findings):
         findings += by_rule(case)
-    found = _foreseen(case, outcome_of(session, subject, log), findings)
+    found = _foreseen(case, _of_thread(case, outcome_of(session, subject, log)), findings)
     return Diagnosis(case, name_of(session.names, subject), found, findings)
+
+
+def _of_thread(case: Case, found: SubjectOutcome) -> SubjectOutcome:
+    """The outcome; FAILED of a thread that is done, and whose work failed with no poll of it."""
+    failed = [name_of(case.names, each) for each in unnoticed(case)[:1]]
+    text = f"{found.sentence}; {''.join(failed)} failed, and no poll returned its completion"
+    return replace(found, kind=Status.FAILED, sentence=text) if failed else found
 
 
 def _foreseen(
@@ -187,7 +194,7 @@ def never_text(subject: Subject) -> str:
 def report_of(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Report:
     """The first is what was asked about; of the others only what they have to do with it."""
     seen = [diagnosis for story in stories for diagnosis in story]
-    first, threads = seen[0], [s[0] for s in stories if s[0].case.subject.sort is Sort.PROGRAM]
+    first, threads = seen[0], [d for d in seen if d.case.subject.sort is Sort.PROGRAM]
     explained = [d for d in seen if d.causes(Verdict.FAIL)] or [first]
     chains = [_chain(story, story[0].outcome) for story in stories]
     about = (c for found, _ in chains for c in found if _is_about(first, c))

@@ -11,6 +11,7 @@ from rdmalab.doctor.case import Case, CompletionQueue, QueuePair, Send, Sort, Su
 from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.content import bytes_at
 from rdmalab.doctor.evidence.host_reads import watched
+from rdmalab.doctor.evidence.made_good import is_made_good
 from rdmalab.doctor.evidence.ownership import filled_twice, torn_reads
 from rdmalab.doctor.evidence.work_of_queues import (
     failed_before_flush,
@@ -44,6 +45,7 @@ from rdmalab.doctor.facts.undelivered import (
 )
 from rdmalab.doctor.facts.vain_requests import vain_request
 from rdmalab.doctor.fixes.refused_calls import OF_STATES
+from rdmalab.doctor.moments.moments import is_ordered
 from rdmalab.doctor.moments.unreported import (
     created_with,
     done_unsignaled,
@@ -263,7 +265,7 @@ def _program(case: Case) -> list[Subject]:
     if program.state is ProgramState.FAILED:
         return newest
     if program.state is ProgramState.DONE:
-        return _unnoticed(case) + _awaited(case)
+        return unnoticed(case) + _awaited(case)
     waits = thread_wait(case)
     if program.awaits_async_event:
         return _for_limits(case)
@@ -287,16 +289,23 @@ def _for_limits(case: Case) -> list[Subject]:
     return found
 
 
-def _unnoticed(case: Case) -> list[Subject]:
-    """Of a thread that is done the sends that it posted, and that failed with no poll of it."""
-    name, found = case.names.of(case.subject.thing), list[Subject]()
-    for record in case.log.failed_sends[-MOST_POLLS:]:
-        thing = Thing(Noun.QP, *rec.place_of(record))
-        send = Send(case.session, Subject.of_send(thing, rec.send_wqe_of(record)), case.log)
-        flushed = rec.status_of(record) is WCStatus.WR_FLUSH_ERR
-        if not flushed and send.polled is None and case.log.asked(send.posted)[1] == name:
-            found.append(send.subject)
-    return found
+def unnoticed(case: Case) -> list[Subject]:
+    """Of a thread that is done the work that it posted, and that failed with no poll of it.
+
+    Neither what a call flushed on purpose nor what was repaired since.
+    """
+    program, log = case.program, case.log
+    if program is None or program.state is not ProgramState.DONE:
+        return []
+    sends = (Subject.of_send(Thing(Noun.QP, *rec.place_of(r)), rec.send_wqe_of(r))
+             for r in log.failed_sends)  # fmt: skip
+    receives = (subject_of_cqe(rec.node_of(r), rec.cqe_of(r)) for r in log.failed_receives)
+    works = (Case(case.session, each, log, asked=True).work for each in (*sends, *receives))
+    own = [work for work in works if work is not None and work.polled is None
+           and log.asked(work.posted)[1] == case.names.of(program.thing)]  # fmt: skip
+    return [work.subject for work in own[-MOST_POLLS:]
+            if not is_ordered(case.session, log, work.subject)
+            and not is_made_good(case.session, log, work.subject, work.posted or 0)]  # fmt: skip
 
 
 def _awaited(case: Case) -> list[Subject]:

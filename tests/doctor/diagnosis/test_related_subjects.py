@@ -63,10 +63,23 @@ def test_a_responder_in_err_names_the_one_reason() -> None:
         assert why(lab, "B.qp0").slug == why(lab, "A.qp0.wr[7]").slug == "rem-access", target
 
 
-def test_a_finished_thread_has_a_warning_of_its_failed_unpolled_send() -> None:
+def test_a_finished_thread_whose_send_failed_unpolled_has_failed() -> None:
     bad = "post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[0:16] remote_addr=1 rkey=0x9"
-    poll = {"sleep 20us": ["rem-access"], "poll A.cq0": []}
-    for last, roots in poll.items():
-        lab = played("use rc_pair", f"program A.t lines={{{bad}; {last}}}", "run")
-        named = [cause.check.slug for cause in why(lab, "A.t").warnings]
-        assert [slug for slug in named if slug == "rem-access"] == roots
+    lab = played("use rc_pair", f"program A.t lines={{{bad}; sleep 20us}}", "run")
+    report = why(lab, "A.t")
+    assert (report.is_trouble, report.slug, report.name) == (True, "rem-access", "A.t")
+
+
+def test_a_finished_thread_whose_sends_a_full_cq_flushed_has_failed() -> None:
+    write = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED"
+    ends = {
+        "sleep 100us": (True, "cq-overrun"),  # the work of another thread, and its own
+        "modify_qp A.qp0 state=ERR": (False, "well"),
+    }
+    for last, told in ends.items():
+        cq = "use rc_pair cqe=2" if last.startswith("sleep") else "use rc_pair cqe=64"
+        lab = played(cq, f"program A.bulk lines={{loop 8; {write}; end; {last}}}", "run 10ms")
+        assert (why(lab, "A.bulk").is_trouble, why(lab, "A.bulk").slug) == told
+    lab = played("use rc_pair cqe=2", f"program A.bulk lines={{loop 8; {write}; end}}", "run 10ms",
+                 "apply A.bulk", "run 10ms")  # fmt: skip
+    assert not why(lab, "A.bulk").is_trouble
