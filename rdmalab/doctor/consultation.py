@@ -17,7 +17,8 @@ from rdmalab.doctor.diagnosis.cures import as_allowed
 from rdmalab.doctor.diagnosis.diagnose import followed, report_of, unique
 from rdmalab.doctor.diagnosis.examination import Examination, as_at_event, best_of, report_of_now
 from rdmalab.doctor.diagnosis.plain import plain, well
-from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome
+from rdmalab.doctor.evidence.made_good import is_made_good
+from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.work_of_queues import subject_of_cqe
 from rdmalab.doctor.facts.undelivered import for_bytes, watcher
 from rdmalab.doctor.moments.moments import (
@@ -126,7 +127,8 @@ def _pointed(session: Session, log: Log, question: Path | None) -> Report:
         return well(session, log, question)
     looks: list[Examination] = []
     for moment in chain_of(session, log, question, found):
-        looks += _examined(log, question, found, moment)
+        seen = _examined(log, question, found, moment)
+        looks += [each for each in seen if not _is_mended(session, log, each)]
         if looks and looks[-1].decides:
             break
     looks = looks or _examined(log, question, found, Moment(session.world.event, Why.NOW))
@@ -143,6 +145,15 @@ def _pointed(session: Session, log: Log, question: Path | None) -> Report:
     if question is not None and _is_drained(session, log, question, best):
         return well(session, log, question)
     return report_of_now(session, log, best, found)
+
+
+def _is_mended(session: Session, log: Log, examination: Examination) -> bool:
+    """Whether a CQ that is empty now waited at an earlier moment for work that was repaired."""
+    subject, causes, moment = examination.subject, examination.report.causes, examination.moment
+    if subject.sort is not Sort.CQ or not causes or moment.why is Why.NOW:
+        return False
+    waits = outcome_of(session, subject, log).kind is Status.PENDING
+    return waits and is_made_good(session, log, causes[0].subject, moment.event)
 
 
 def _is_drained(session: Session, log: Log, question: Path, best: Examination) -> bool:

@@ -56,3 +56,31 @@ def test_a_refusal_that_a_program_tolerated_is_no_trouble_before_or_after_a_fix(
     for line in ("apply", "run 3ms"):
         lab.do(line)
     assert not answer(lab, "why").is_trouble
+
+
+_BAD_KEY = (
+    "post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg={addr=1 length=4 lkey=9} remote=B.mr0[0] "
+    "flags=SIGNALED"
+)
+_GOOD = "post_send A.qp0 wr_id=4 opcode=RDMA_WRITE sg=A.mr0[0:4] remote=B.mr0[0] flags=SIGNALED"
+_FAILED = ("use rc_pair", "post_recv B.qp0 wr_id=2 sg=B.mr0[64:128]", _BAD_KEY, "run",
+           "poll_cq A.cq0 num_entries=3")  # fmt: skip
+
+
+def test_a_peer_that_was_repaired_is_in_err_no_more() -> None:
+    one_end = played(*_FAILED, "reset A.qp0", "to_rts A.qp0 B.qp0", _GOOD, "run", "poll_cq A.cq0")
+    for asked in ("", "B", "B.cq0", "B.qp0"):
+        report = why(one_end, asked)
+        told = {cause.check.slug for cause in (*report.causes, *report.warnings)}
+        assert (report.is_trouble, told & {"peer-state", "loc-prot"}) == (False, set()), asked
+    both = played(*_FAILED, "reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0")
+    warned = [cause.check.slug for cause in why(both, "B.qp0.recv_wr[2]").warnings]
+    assert "peer-state" not in warned
+
+
+def test_a_queue_pair_is_asked_about_its_last_life_only() -> None:
+    """Before the peer's RESET it was below RTS; it was brought up since."""
+    lab = played("use rc_pair", _GOOD, "run", "poll_cq A.cq0", "destroy_qp A.qp0",
+                 "create_qp A.qp0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0",
+                 "reset B.qp0", "connect A.qp0 B.qp0")  # fmt: skip
+    assert not why(lab, "A.qp0").is_trouble

@@ -33,9 +33,9 @@ def peer_state(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
 
 @peer_state.instead
 def _of_receive(case: Case, receive: Receive, peer: QueuePair) -> Finding:
-    if not receive.on_queue or not case.asked:
+    if not case.asked:
         return NA
-    if peer.state_row.starts_sends or not case.at_rest:
+    if peer.state_row.starts_sends or not (receive.on_queue and case.at_rest):
         return ok(f"{case.qp_name(peer)} is in {peer.state.name}")
     since = case.log.last_entered(peer.thing, peer.state)
     return warn(fact(f"{case.qp_name(peer)} is in {peer.state.name}: it sends nothing", since))

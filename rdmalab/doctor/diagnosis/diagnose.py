@@ -10,10 +10,11 @@ from pkgutil import iter_modules
 from rdmalab.doctor import answers, checks
 from rdmalab.doctor.case import Case, Log, Session, Sort, Subject
 from rdmalab.doctor.check import Check, ChecklistSection, Finding, Verdict
-from rdmalab.doctor.diagnosis.related_subjects import is_early, sources_of, unmade, unnoticed
+from rdmalab.doctor.diagnosis.related_subjects import is_early, sources_of, unmade
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.facts.thread_waits import thread_wait
+from rdmalab.doctor.facts.undelivered import unnoticed
 from rdmalab.doctor.fixes.refused_calls import OF_STATES, by_rule
 from rdmalab.doctor.moments.future import goes_on
 from rdmalab.doctor.report.report import SLOW, TOO_EARLY, Cause, Report

@@ -10,6 +10,7 @@ from itertools import islice
 
 from rdmalab.command import Noun, Ref, Thing
 from rdmalab.doctor.case import Case, Log, Send, Session, Sort, Subject
+from rdmalab.doctor.check import ChecklistSection
 from rdmalab.doctor.diagnosis import diagnose
 from rdmalab.doctor.diagnosis.cures import NOT_POSTED, cured
 from rdmalab.doctor.diagnosis.healthy_checks import coming
@@ -118,6 +119,7 @@ def report_of_now(
         if examination.moment.why is not Why.QUIET:  # nothing has happened to it since
             report.outcome = _outcome_of_now(session, log, examination)
             report.name = name_of(session.names, examination.subject)
+            report.warnings = [w for w in report.warnings if not is_over(session, log, w)]
         if report.outcome.good:
             report.waits = [wait for wait in report.waits if wait.check.slug != TOO_EARLY]
         report.remedy = _remedy(session, log, examination, found)
@@ -126,6 +128,13 @@ def report_of_now(
     if report.outcome.kind is Status.PENDING:
         report.next = coming(session, examination.subject)
     return _consistent(report, examination.subject)
+
+
+def is_over(session: Session, log: Log, warning: Cause) -> bool:
+    """Whether a warning is of a state of the peer that its check rules out now."""
+    case = Case(session, warning.subject, log, asked=True)
+    of_peer = warning.check.section is ChecklistSection.PEER
+    return of_peer and warning.check.examine(case).verdict is Verdict.OK
 
 
 def _outcome_of_now(session: Session, log: Log, examination: Examination) -> SubjectOutcome:

@@ -15,6 +15,7 @@ from rdmalab.doctor.diagnosis.examination import (
     Examination,
     best_of,
     has_gone_on,
+    is_over,
     looks_at,
     report_of_now,
 )
@@ -442,7 +443,7 @@ def well(session: Session, log: Log, question: Path | None) -> Report:
         for late in (each for each in seen if each.report.outcome.kind is Status.LATE):
             return report_of_now(session, log, late, [late.subject])
         warnings += (cause for examination in seen for cause in examination.report.warnings
-                     if not _is_idle_receive(cause))  # fmt: skip
+                     if not (_is_idle_receive(cause) or is_over(session, log, cause)))  # fmt: skip
     aside = _silent(session, log, question, is_full=False)
     aside += _lost(session, log, question, spare=True)
     warnings += (cause for examination in aside for cause in examination.report.causes)

@@ -11,7 +11,6 @@ from rdmalab.doctor.case import Case, CompletionQueue, QueuePair, Send, Sort, Su
 from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.content import bytes_at
 from rdmalab.doctor.evidence.host_reads import watched
-from rdmalab.doctor.evidence.made_good import is_made_good
 from rdmalab.doctor.evidence.ownership import filled_twice, torn_reads
 from rdmalab.doctor.evidence.work_of_queues import (
     failed_before_flush,
@@ -34,9 +33,11 @@ from rdmalab.doctor.facts.undelivered import (
     for_bytes,
     for_destroyed_users,
     found_no_receive,
+    is_mended,
     refused_messages,
     talkers,
     undelivered_sends,
+    unnoticed,
     unposted,
     unsent,
     unsent_for,
@@ -45,7 +46,6 @@ from rdmalab.doctor.facts.undelivered import (
 )
 from rdmalab.doctor.facts.vain_requests import vain_request
 from rdmalab.doctor.fixes.refused_calls import OF_STATES
-from rdmalab.doctor.moments.moments import is_ordered
 from rdmalab.doctor.moments.unreported import (
     created_with,
     done_unsignaled,
@@ -252,7 +252,8 @@ def _of_peer(case: Case, peer: QueuePair | None) -> list[Subject]:
     if peer is None:
         return []
     halted = [call.subject for call in stopped(case, peer)]
-    return first_failed(case.log, peer.thing) + halted + _overrun(case, peer)
+    failed = [s for s in first_failed(case.log, peer.thing) if not is_mended(case, s)]
+    return failed + halted + _overrun(case, peer)
 
 
 def _program(case: Case) -> list[Subject]:
@@ -287,25 +288,6 @@ def _for_limits(case: Case) -> list[Subject]:
         found += [each for peer in peers if peer is not None
                   for each in found_no_receive(case, peer, event or 0)]  # fmt: skip
     return found
-
-
-def unnoticed(case: Case) -> list[Subject]:
-    """Of a thread that is done the work that it posted, and that failed with no poll of it.
-
-    Neither what a call flushed on purpose nor what was repaired since.
-    """
-    program, log = case.program, case.log
-    if program is None or program.state is not ProgramState.DONE:
-        return []
-    sends = (Subject.of_send(Thing(Noun.QP, *rec.place_of(r)), rec.send_wqe_of(r))
-             for r in log.failed_sends)  # fmt: skip
-    receives = (subject_of_cqe(rec.node_of(r), rec.cqe_of(r)) for r in log.failed_receives)
-    works = (Case(case.session, each, log, asked=True).work for each in (*sends, *receives))
-    own = [work for work in works if work is not None and work.polled is None
-           and log.asked(work.posted)[1] == case.names.of(program.thing)]  # fmt: skip
-    return [work.subject for work in own[-MOST_POLLS:]
-            if not is_ordered(case.session, log, work.subject)
-            and not is_made_good(case.session, log, work.subject, work.posted or 0)]  # fmt: skip
 
 
 def _awaited(case: Case) -> list[Subject]:

@@ -8,16 +8,18 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Call, Case, CompletionQueue, QueuePair, Send, SendWqe, Sort, Subject
 from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.host_reads import watched
-from rdmalab.doctor.evidence.made_good import Repeats
+from rdmalab.doctor.evidence.made_good import Repeats, is_made_good
 from rdmalab.doctor.evidence.messages import is_request, sender_of, sent_as
-from rdmalab.doctor.evidence.work_of_queues import first_failed, undone
+from rdmalab.doctor.evidence.work_of_queues import first_failed, subject_of_cqe, undone
 from rdmalab.doctor.facts.receivers import addressee
 from rdmalab.doctor.facts.thread_waits import ThreadWait, looked_at
+from rdmalab.doctor.moments.moments import is_ordered
 from rdmalab.doctor.moments.unreported import created_with
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.srq import named_srq
 from rdmalab.spec import records as rec
 from rdmalab.spec.access import Access
+from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, Record, event_of, send_wqe_of, status_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
@@ -311,3 +313,30 @@ def unposted(case: Case, qp: QueuePair, verbs: Collection[str]) -> list[Call]:
     mine = (qp.node, qp.number)
     refused = [c for c in case.log.refused() if c.thing == mine and c.verb in verbs]
     return [call for call in refused[-1:] if not Repeats(case.log, refused).has(call)]
+
+
+def unnoticed(case: Case) -> list[Subject]:
+    """Of a thread that is done the work that it posted, and that failed with no poll of it.
+
+    Neither what a call flushed on purpose nor what was repaired since.
+    """
+    program, log = case.program, case.log
+    if program is None or program.state is not ProgramState.DONE:
+        return []
+    sends = (Subject.of_send(Thing(Noun.QP, *rec.place_of(r)), rec.send_wqe_of(r))
+             for r in log.failed_sends)  # fmt: skip
+    receives = (subject_of_cqe(rec.node_of(r), rec.cqe_of(r)) for r in log.failed_receives)
+    works = (Case(case.session, each, log, asked=True).work for each in (*sends, *receives))
+    own = [work for work in works if work is not None and work.polled is None
+           and log.asked(work.posted)[1] == case.names.of(program.thing)]  # fmt: skip
+    return [
+        work.subject
+        for work in own[-MOST:]
+        if not is_ordered(case.session, log, work.subject) and not is_mended(case, work.subject)
+    ]
+
+
+def is_mended(case: Case, failed: Subject) -> bool:
+    """Whether the queue pair of work that failed was repaired since."""
+    ending = Case(case.session, failed, case.log, asked=True).ending
+    return ending is not None and is_made_good(case.session, case.log, failed, ending.event)

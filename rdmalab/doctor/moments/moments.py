@@ -353,7 +353,10 @@ def _of_call(session: Session, log: Log, subject: Subject) -> list[Moment]:
 
 
 def _of_thing(session: Session, log: Log, subject: Subject) -> list[Moment]:
-    """Of an object: before its teardown, or now if it exists; then before each older teardown."""
+    """Of an object: before its teardown, or now if it exists; then before each older teardown.
+
+    What was wrong with a queue pair before its last bring-up is over.
+    """
     thing, rows = subject.thing, teardowns(log)
     own = _own_row(log, rows, thing)
     found = [m for row in own for m in _before(log, row, thing)]
@@ -361,7 +364,8 @@ def _of_thing(session: Session, log: Log, subject: Subject) -> list[Moment]:
     taken = [a.event for row in own for a in row if a.thing == thing and a.event != end]
     found += [Moment(event, Why.TEARDOWN) for event in taken[-1:]]
     older = [row for row in reversed(rows) if row not in own][:MOST_OLDER]
-    before = [m for row in older for m in _before(log, row, thing)]
+    up = log.last_entered(thing, QPState.RTR) if thing.noun is Noun.QP else None
+    before = [m for row in older for m in _before(log, row, thing) if m.event >= (up or 0)]
     now = Moment(session.world.event, Why.NOW)
     return [*_failure(log, thing), *found, *([now] if exists(session.world, thing) else []),
             *(Moment(rec.event_of(r), Why.ENDED) for r in log.about(Kind.CQ_OVERRUN, thing)[-1:]),
