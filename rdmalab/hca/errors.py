@@ -51,3 +51,5 @@ def say_queue_too_small(refusal: Refused, count: int, capacity: int) -> None:
         what = f"{stay} stay posted, post the other {rest} when slots are free"
         what = what if stay else "post fewer at once"
         refusal.legal = f"{count} work requests never fit into {capacity} slots: {what}"
+        if not capacity:
+            refusal.legal = "a queue with slots: create_qp with max_send_wr, max_recv_wr above 0"

@@ -21,6 +21,7 @@ from rdmalab.shell.styled_text import text_of
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind
 from rdmalab.spec.rules import errno_name
+from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.world.relations import exists
@@ -223,6 +224,8 @@ class Trouble:
         self._tell_places()
         for refused in self.hosts.refused:
             self.tell(f"  {refused}")
+        if self._is_explained():
+            return
         self._keep_waits()
         questions = self._unanswered()[:_MOST_QUESTIONS]
         self.calls.session.unanswered = [parse_expression(each).node for each in questions]
@@ -233,10 +236,22 @@ class Trouble:
         for question in questions:
             self._asked(question)
 
+    def _is_explained(self) -> bool:
+        """True if rdma_cm knows the reason, or servers wait for clients, of which one has failed.
+
+        What an adapter would say of their waits is true, and no cause: nothing is under way.
+        """
+        nodes, programs = self.calls.world.nodes.values(), self.calls.programs
+        ready = any(qp.state is QPState.RTS for hca in nodes for qp in hca.qps.items.values())
+        is_refused = bool(self.hosts.refused) and not ready
+        return is_refused or any(map(self._reasons, programs)) or self._serve()
+
     def _serves_only(self) -> bool:
-        """True if each program waits for a connection at its address, and all others ended well."""
-        if self._codes != {0} or self.found or self.hosts.refused:
-            return False
+        """True if the programs are servers, and all others have ended well."""
+        return self._codes == {0} and not (self.found or self.hosts.refused) and self._serve()
+
+    def _serve(self) -> bool:
+        """True if each program waits for a connection at its address, and has nothing under way."""
         return all(
             self.hosts.listening(program)
             and any(word == GETS_CM_EVENT for word, _, _ in program.all_waits)

@@ -389,9 +389,9 @@ def _posted_on(case: Case) -> Queue | None:
 @check("rq-full", asked=True, verbs=posting_calls.RECEIVING, queue=_posted_on)
 def rq_full(case: Case, call: Call, queue: Queue) -> Finding:
     """Of a receive that found no slot, whether all slots held receives that no message took."""
-    if call.refusal != "queue-full":
-        return ok("the receive queue was not full")
     thing, own = queue.thing, queue.rq if isinstance(queue, QueuePair) else queue
+    if call.refusal != "queue-full" or not own.capacity:
+        return ok("the receive queue was not full, or it has no slot at all")
     name, many = case.names.of(thing), own.capacity
     if _waiting(case, thing, len(own.wqes), call.event) < many:
         return ok("messages had taken some of its receives")

@@ -183,6 +183,7 @@ def test_a_server_whose_client_has_failed_hangs() -> None:
     ended = execute("--", program, "serve", ":", program, "ask", "too many words")
     assert ended.code
     assert "the programs are ended: they hang" in ended.err
+    assert "fix:" not in ended.err
 
 
 def test_what_the_end_of_a_process_destroys_is_no_call_of_its_last_line(tmp_path: Path) -> None:
