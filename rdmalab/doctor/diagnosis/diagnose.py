@@ -242,8 +242,8 @@ def _waits_for(
         text = "the program has filled these bytes, and no message"
         if filled is not None and not (roots or case.content.receives or sources_of(case)):
             return replace(found, kind=Status.WELL, sentence=text, event=filled)
-    is_cause = first.causes(Verdict.FAIL) or (roots and case.subject.sort is Sort.BYTES)
-    if is_cause and (bad := spoiled(found, case.subject)) is not found:
+    own = first.causes(Verdict.FAIL) or (roots if case.subject.sort is Sort.BYTES else [])
+    if own and (bad := spoiled(found, case.subject, own)) is not found:
         return bad
     if case.subject.sort is Sort.BYTES and found.kind is Status.NEVER:
         writers = {each for each in sources_of(case) if each.sort is Sort.SEND}
@@ -262,9 +262,11 @@ def _waits_for(
 _SPOILED = {Sort.BYTES: "and they are wrong", Sort.PROGRAM: "and it used wrong data"}
 
 
-def spoiled(found: SubjectOutcome, subject: Subject) -> SubjectOutcome:
-    """The outcome of bytes or of a thread that is done, if a check has found a cause on them."""
+def spoiled(found: SubjectOutcome, subject: Subject, causes: Sequence[Cause]) -> SubjectOutcome:
+    """The outcome of bytes or of a thread that is done, if a check has found causes on them."""
     text = _SPOILED.get(subject.sort, "") if found.kind is Status.WELL else ""
+    if subject.sort is Sort.BYTES and {each.check.slug for each in causes} == {"cas-mismatch"}:
+        text = text and "and a compare-and-swap since has not changed them"
     bad = replace(found, kind=Status.FAILED, sentence=f"{found.sentence}, {text}")
     return bad if text else found
 

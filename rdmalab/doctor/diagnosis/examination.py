@@ -141,11 +141,11 @@ def _outcome_of_now(session: Session, log: Log, examination: Examination) -> Sub
     """The outcome of now of what was looked at in another moment, with what was found then."""
     report, subject = examination.report, examination.subject
     found = _outcome_at(session, log, examination)
-    own = any(cause.subject == subject and not cause.check.row.fallback for cause in report.causes)
+    own = [c for c in report.causes if c.subject == subject and not c.check.row.fallback]
     if own and report.outcome.kind is Status.NEVER and found.kind is Status.WELL:
         # It went on: what had held it up gave it no wrong data.
-        own = bool(diagnose.diagnose(session, subject, log, asked=True).causes(Verdict.FAIL))
-    return diagnose.spoiled(found, subject) if own else found
+        own = diagnose.diagnose(session, subject, log, asked=True).causes(Verdict.FAIL)
+    return diagnose.spoiled(found, subject, own) if own else found
 
 
 def has_gone_on(session: Session, log: Log, examination: Examination) -> bool:

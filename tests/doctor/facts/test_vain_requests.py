@@ -239,3 +239,5 @@ def test_a_lock_that_is_not_released_names_its_holder_and_no_fix_takes_it_away()
         assert report.slug == "cas-mismatch"
         assert "A.qp0.wr[1] put 7 there; nothing has changed it since" in report.text
         assert report.remedy is None or "compare_add=7" not in "".join(report.remedy.cure.lines)
+    sentence = answer(lab, "why B.mr0[0:8]").outcome.sentence
+    assert sentence.endswith("and a compare-and-swap since has not changed them")  # it is held
