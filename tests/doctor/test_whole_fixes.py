@@ -358,3 +358,22 @@ def test_of_a_region_that_was_taken_while_a_receive_was_missing_both_are_named()
         assert report.remedy is not None
         assert report.remedy.works
         assert any(line.startswith("post_recv B.qp0") for line in report.remedy.cure.lines)
+
+
+@pytest.mark.parametrize(
+    "request_", ["RDMA_READ", "RDMA_WRITE", "ATOMIC_FETCH_AND_ADD compare_add=1"]
+)
+def test_a_right_that_queue_pair_and_region_lack_is_given_to_both(request_: str) -> None:
+    lab = played("use rc_pair", "dereg_mr B.mr0",
+                 "reg_mr B.mr0 pd=B.pd0 length=64 access=LOCAL_WRITE",
+                 "reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0 qp_access_flags=LOCAL_WRITE",
+                 f"post_send A.qp0 wr_id=1 opcode={request_} sg=A.mr0[0:8] remote=B.mr0[0] "
+                 "flags=SIGNALED", "run")  # fmt: skip
+    for asked in ("", "A.qp0.wr[1]", "B.qp0"):
+        report = why(lab, asked)
+        told = " ".join(each.text for each in report.causes[0].finding.evidence)
+        assert "its qp_access_flags are LOCAL_WRITE, without" in told
+        assert "opens B.mr0 for LOCAL_WRITE; " in told
+        assert report.remedy is not None
+        assert report.remedy.works
+    assert _applied(lab).look("A.cq0.total(wr_id=1, status=SUCCESS)") == 1

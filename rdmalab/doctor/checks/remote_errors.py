@@ -29,8 +29,13 @@ def rem_inv_req(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueueP
     tell = _DENIAL_TEXTS.get(name)
     reason = tell(case, wqe, qp, peer) if tell is not None else fmt.reason(name)
     lines = _CURES[name](case, wqe, qp, peer) if name in _CURES else []
-    text = f"{case.qp_name(peer)} refused it: {reason}"
-    return fail(fact(text, event_of(refused)), *evidence, cure=Fix(lines) if lines else None)
+    cure = Fix(lines) if lines else None
+    text = fact(f"{case.qp_name(peer)} refused it: {reason}", event_of(refused))
+    denial = key_lookup.denial_at(case.world.nodes[peer.node], peer, wqe)
+    if denial is not None and _CURES.get(name) is _serve:  # the key is tested after the right
+        evidence.insert(0, fact(key_lookup.denial_text(case, denial, peer)))
+        cure = _cure(case, wqe, qp, peer, _lacking(wqe, qp, peer)) or cure
+    return fail(text, *evidence, cure=cure)
 
 
 @rem_inv_req.instead
@@ -106,13 +111,17 @@ _DENIAL_TEXTS: dict[str, Tell] = {"not-enabled": _not_enabled, "no-depth": _no_d
 Lines = Callable[[Case, SendWqe, QueuePair, QueuePair], list[str]]
 
 
-def _serve(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str]:
+def _lacking(wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> commands.Attributes:
     """The right and the depth that the peer lacks: it names the right alone."""
     has, asked = int(peer.attr.qp_access_flags or 0), key_lookup.asked_of_peer(wqe)[0]
     theirs = {"qp_access_flags": fmt.flags(has | asked, Access)} if asked & ~has else {}
     if _lacks_depth(wqe, peer):
         theirs["max_dest_rd_atomic"] = str(max(1, qp.attr.max_rd_atomic or 0))
-    return memory_fixes.sent_when_ready(case, qp, wqe.wr, theirs=theirs)
+    return theirs
+
+
+def _serve(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str]:
+    return memory_fixes.sent_when_ready(case, qp, wqe.wr, theirs=_lacking(wqe, qp, peer))
 
 
 def _ask_less(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str]:
@@ -175,7 +184,10 @@ def _rem_access_refusal(case: Case, wqe: SendWqe, peer: QueuePair) -> list[Evide
     return [fact(test, *map(event_of, _refusals(case, peer, "rkey")[-1:])), *taken]
 
 
-def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Fix | None:
+def _cure(
+    case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None,
+    theirs: commands.Attributes | None = None,
+) -> Fix | None:  # fmt: skip
     """Bring both ends up again, and name memory of the peer that allows it."""
     if peer is None or key_lookup.former(case, peer.node, wqe.wr.rkey) is not None:
         return None
@@ -190,7 +202,7 @@ def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Fi
         changed["sg"] = memory_fixes.first_bytes(case, wqe.wr, correction.length)
     silent = not qp.transport.acknowledged  # then both ends are as they were
     again = commands.again(case, qp, wqe.wr, after_reset=not silent, **changed)
-    ready = [] if silent else memory_fixes.ready_to_send(case, qp)
+    ready = [] if silent else memory_fixes.ready_to_send(case, qp, theirs=theirs)
     return Fix([*correction.lines, *ready, *again], note=correction.note)
 
 
