@@ -265,6 +265,9 @@ def test_srq_limit_of_create_srq_is_ignored() -> None:
     lab = played(_PAIR, srq, *ends, "post_srq_recv B.srq0 wr_id=1 sg=B.mr0[0:64]", refill, "run")
     report = why(lab, "B.refill")
     assert "create_srq ignores srq_limit=2" in evidence(report)
+    taken_back = (srq, "modify_srq B.srq0 srq_limit=0", refill, "run")
+    report = why(played(_PAIR, *taken_back, profile="rxe"), "B.refill")  # which arms it
+    assert "B.srq0 has no limit armed: it" in evidence(report)
     assert "modify_srq B.srq0 srq_limit=N" in report.text
     drain(lab.session)  # QP_LAST_WQE_REACHED is not the event that the thread waited for
     for asked in ("B.refill", ""):

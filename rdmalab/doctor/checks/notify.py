@@ -326,7 +326,8 @@ def _never_raised(case: Case) -> Iterator[Evidence]:
         made = case.log.created(srq)
         call, _ = case.log.asked(made)
         given = (call.arguments.get("attr") or {}).get("srq_limit") if call is not None else None
-        ignored = f", create_srq ignores srq_limit={given}" if given else ""
+        is_ignored = given and not case.profile.arms_created_srq
+        ignored = f", create_srq ignores srq_limit={given}" if is_ignored else ""
         name = case.names.of(srq)
         yield fact(f"{name} has no limit armed{ignored}: it raises no SRQ_LIMIT_REACHED", made)
     refused = case.log.of(Kind.REQUEST_REFUSED, case.node)
