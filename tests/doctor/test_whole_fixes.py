@@ -4,6 +4,7 @@ import pytest
 
 from rdmalab.lab import Lab
 from tests.doctor.asking import played, why
+from tests.labs import lab_of
 
 _BRING_UP = (
     "use rc_pair", "modify_qp A.qp0 state=RESET", "modify_qp B.qp0 state=RESET",
@@ -377,3 +378,28 @@ def test_a_right_that_queue_pair_and_region_lack_is_given_to_both(request_: str)
         assert report.remedy is not None
         assert report.remedy.works
     assert _applied(lab).look("A.cq0.total(wr_id=1, status=SUCCESS)") == 1
+
+
+_SEND = "post_send {0}.qp0 wr_id={2} opcode={3} sg={0}.mr0[0:64] remote={1}.mr0[0] flags=SIGNALED"
+
+
+_CLOSED = [f"rereg_mr {n}.mr0 flags=CHANGE_ACCESS access=LOCAL_WRITE" for n in "AB"]
+
+
+@pytest.mark.parametrize(("pair", "before", "opcode", "slug"), [
+    ("use rc_pair", _CLOSED, "RDMA_WRITE", "rem-access"),
+    ("use rc_pair qp_access_flags=0", [], "RDMA_READ", "rem-inv-req"),
+])  # fmt: skip
+def test_two_ends_that_refuse_each_other_are_both_named(
+    pair: str, before: list[str], opcode: str, slug: str
+) -> None:
+    """Each is in ERR before the NAK of the other comes, so that both requests are flushed."""
+    sends = _SEND.format("A", "B", 1, opcode), _SEND.format("B", "A", 2, opcode)
+    lab = lab_of(*before, *sends, "run", pair=pair)
+    for asked in ("A.qp0.wr[1]", "B.qp0.wr[2]"):
+        report = why(lab, asked)
+        assert report.slug == slug
+        assert "was flushed before the NAK came" in report.text
+        assert report.remedy is not None
+        assert report.remedy.works
+    assert len(why(lab, "").causes) == 2

@@ -17,12 +17,13 @@ def rem_inv_req(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueueP
         fix = Fix(_CURES["not-enabled"](case, wqe, qp, peer))
         words = f"{case.qp_name(peer)} refused it: {_not_enabled(case, wqe, qp, peer)}"
         return _without_nak(qp, ending, fact(words, dropped[-1].event), fix)
-    if ending.status is not WCStatus.REM_INV_REQ_ERR:
+    crossed = send.flushed and _is_refused(case, peer, wqe, *_DENIAL_TEXTS)
+    if ending.status is not WCStatus.REM_INV_REQ_ERR and not crossed:
         return ok("the peer did not find it invalid")
     refused = next(reversed(_refusals(case, peer)), None)
     naks = [row for row in send.answers if row.label == "NAK_INVALID_REQUEST"]
     evidence = [fact(f"{row.label} came back", row.event) for row in naks[-1:]]
-    evidence.append(fact("it ended with REM_INV_REQ_ERR", ending.event))
+    evidence.append(_end(ending))
     if refused is None or peer is None:
         return fail(*evidence)
     name = reason_of(refused)
@@ -70,6 +71,22 @@ def _refusals(case: Case, responder: QueuePair | None, *reasons: str) -> list[Re
     return [r for r in found if event_of(r) <= case.ended and (
         reason_of(r) in reasons if reasons else reason_of(r) not in ("sequence-gap", "no-receive")
     )]  # fmt: skip
+
+
+def _is_refused(case: Case, peer: QueuePair | None, wqe: SendWqe, *reasons: str) -> bool:
+    """Whether the peer refused a request, flushed before the NAK came, for one of these reasons.
+
+    Two ends with the same mistake send at the same time: each refuses the other, and enters ERR.
+    """
+    psns = (roce_packet_of(r).psn for r in _refusals(case, peer, *reasons))
+    return any(map(wqe.has_psn, psns))
+
+
+def _end(ending: Ending) -> Evidence:
+    """The status of a request, in words."""
+    if ending.status is WCStatus.WR_FLUSH_ERR:
+        return fact("it was flushed before the NAK came", ending.event)
+    return fact(f"it ended with {ending.status.name}", ending.event)
 
 
 # --------------------------------------------------------------------------- in words
@@ -153,13 +170,14 @@ def rem_access(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePa
         refusal = _rem_access_refusal(case, wqe, peer)[0]
         cure = _cure(case, wqe, qp, peer)
         return _without_nak(qp, ending, fact(refusal.text, dropped[-1].event), cure)
-    if ending.status is not WCStatus.REM_ACCESS_ERR:
+    crossed = send.flushed and _is_refused(case, peer, wqe, "rkey")
+    if ending.status is not WCStatus.REM_ACCESS_ERR and not crossed:
         return ok("the peer did not deny its memory")
     naks = [row for row in send.answers if row.syndrome is not None and row.syndrome.name != "ACK"]
     evidence = _rem_access_refusal(case, wqe, peer) if peer is not None else []
     since = next((each.event for each in evidence if each.event is not None), ending.event)
     evidence += [fact(f"{row.label} came back", row.event) for row in naks[-1:]]
-    evidence.append(fact("it ended with REM_ACCESS_ERR", ending.event))
+    evidence.append(_end(ending))
     return fail(*evidence, cure=_cure(case, wqe, qp, peer), since=since)
 
 
