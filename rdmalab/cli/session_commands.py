@@ -421,11 +421,24 @@ def _commands(
     ]
     for part in parts:
         if shutil.which(part[0]) is None:
-            raise click.UsageError(f"program {part[0]} is not found")
+            raise click.UsageError(_not_startable(part[0]))
     return [
         Command(tuple(part), "" if node == "both" else node)
         for part, node in zip(parts, nodes, strict=True)
     ]
+
+
+def _not_startable(word: str) -> str:
+    """The error for a word that is no program to start, with what to write instead."""
+    if not Path(word).is_file():
+        return f"program {word} is not found"
+    if "/" not in word and os.access(word, os.X_OK):
+        return f"program {word} is not in PATH: write ./{word}"
+    if Path(word).suffix in (".c", ".cc", ".cpp"):
+        return f"{word} is no program: rdmalab cc {word} makes one"
+    if Path(word).suffix == ".py":
+        return f"{word} is no program: rdmalab python {word} runs it"
+    return f"{word} cannot be executed: chmod +x {word}"
 
 
 class _CompilerCommand(click.Command):

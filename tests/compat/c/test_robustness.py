@@ -43,6 +43,23 @@ def start(
 
 
 @needs("gcc")
+@pytest.mark.parametrize(("word", "mode", "says"), [
+    ("server", 0o755, "program server is not in PATH: write ./server"),
+    ("./server.c", 0o644, "./server.c is no program: rdmalab cc ./server.c makes one"),
+    ("./notes.txt", 0o644, "./notes.txt cannot be executed: chmod +x ./notes.txt"),
+    ("./gone", None, "program ./gone is not found"),
+])  # fmt: skip
+def test_a_program_that_cannot_be_started_says_what_to_write(
+    word: str, mode: int | None, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if mode is not None:
+        Path(word).touch(mode=mode)
+    ended = execute("--", word)
+    assert ended.code == 2
+    assert says in ended.err
+
+
 def test_64_threads_on_two_devices_send_what_they_check() -> None:
     ended = execute("--why", "--node", "both", "--", compiled("threads"))
     assert (ended.code, ended.out) == (0, "640 messages\n"), ended.err
