@@ -32,18 +32,22 @@ _MOST_QUESTIONS = 4
 _MOST_RECORDS = 10_000  # of the log, in which the last call of a program is sought
 
 Tell = Callable[[str], None]
+Root = tuple[str, str]
+"""The slug of a cause, and what it is of."""
 
 
 class Leaving(NamedTuple):
     """The end of a program.
 
     sentence: its last refused call, its last poll in vain, or its last call. text: why, in the
-    words of `why`; empty: not known. is_refusal: the sentence is on a refused call.
+    words of `why`; empty: not known. is_refusal: the sentence is on a refused call. root: the cause
+    that the text names; None: none.
     """
 
     sentence: str
     text: str = ""
     is_refusal: bool = False
+    root: Root | None = None
 
 
 class Trouble:
@@ -66,6 +70,7 @@ class Trouble:
         self.failed: list[str] = []
         self._left: dict[int, Leaving] = {}  # by process, in the order of leaving
         self._flushed: dict[int, tuple[str, Cqe]] = {}  # by process: the first it has polled
+        self._reported: set[Root | None] = set()  # root causes
         self._codes: set[int] = set()  # of those that have ended
 
     def begin_again(self) -> None:
@@ -168,14 +173,15 @@ class Trouble:
         at = f" at {program.looked_by.line}" if program.looked_by and program.looked_by.line else ""
         question = next(self._awaited(program), str(program.looked_at))
         sentence = f"its last poll of {program.looked_at}{at} found nothing"
-        return Leaving(sentence, self._answered(question))
+        text, root = self._answered(question)
+        return Leaving(sentence, text, root=root)
 
     def _flush(self, program: Program) -> Leaving | None:
         """Of a program that has polled a flushed request: the error that flushed it."""
         if self.found or program.pid not in self._flushed:
             return None
-        text = self._answered(self._question(*self._flushed[program.pid]))
-        return Leaving(f"it has polled {WCStatus.WR_FLUSH_ERR.name}", text)
+        text, root = self._answered(self._question(*self._flushed[program.pid]))
+        return Leaving(f"it has polled {WCStatus.WR_FLUSH_ERR.name}", text, root=root)
 
     def _awaited(self, program: Program) -> Iterator[str]:
         """The requests that would still complete on the queues that a program waits for."""
@@ -206,6 +212,7 @@ class Trouble:
         after = " after" if left.is_refusal else ":"
         self.tell(f"rdmalab: {name} ended with {code}{after} {left.sentence}")
         if left.text:
+            self._reported.add(left.root)
             self.tell(left.text)
 
     def hangs(self, sentence: str) -> None:
@@ -230,6 +237,9 @@ class Trouble:
         questions = self._unanswered()[:_MOST_QUESTIONS]
         self.calls.session.unanswered = [parse_expression(each).node for each in questions]
         text, report = self.why()
+        if report.is_trouble and report.causes and _root(report) in self._reported:
+            self.tell("  why: the cause that was reported above")
+            return
         if report.is_trouble:
             self.tell(f"why {report.question}".rstrip() + f"\n{text}" if report.question else text)
             return
@@ -262,7 +272,7 @@ class Trouble:
         )
 
     def _has_sends(self, program: Program) -> bool:
-        """True if a send of a program is not complete, and its queue pair is not in error."""
+        """True if a send of a program is not complete."""
         tables = (self.calls.world.nodes[node].qps.items for node, noun, _ in program.own
                   if noun is Noun.QP)  # fmt: skip
         return any(qp.comp.serial < qp.sq.posted for items in tables for qp in items.values())
@@ -329,15 +339,19 @@ class Trouble:
                     self.calls.perform(word, **{self.calls.objects.subject(word): what})
 
     def _asked(self, question: str) -> None:
-        self.tell(self._answered(question))
+        text, root = self._answered(question)
+        self._reported.add(root)
+        self.tell(text)
 
-    def _answered(self, question: str) -> str:
-        """A question and its answer."""
+    def _answered(self, question: str) -> tuple[str, Root | None]:
+        """A question and its answer; the first cause that it names."""
+        root = None
         try:
-            text, _ = self.why(question)
+            text, report = self.why(question)
+            root = _root(report)
         except NotUnderstood as error:
             text = error.message
-        return f"why {question}".rstrip() + f"\n{text}"
+        return f"why {question}".rstrip() + f"\n{text}", root
 
     def _unanswered(self) -> list[str]:
         """The newest request of each queue pair that would complete on a queue that is waited for.
@@ -376,6 +390,11 @@ class Trouble:
             armed = [cq for cq in own if log.about(Kind.CQ_ARMED, cq.thing)]
             found = (self.calls.names.get((what.node, Noun.CQ, cq.number)) for cq in armed or own)
             yield from filter(None, found)
+
+
+def _root(report: Report) -> Root | None:
+    """The first cause of an answer, and what it is of; None without one."""
+    return next(((each.check.slug, str(each.subject)) for each in report.causes), None)
 
 
 def _waits(program: Program) -> str:

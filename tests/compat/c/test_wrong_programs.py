@@ -169,6 +169,13 @@ def test_the_last_call_before_a_failed_end_is_reported() -> None:
     assert "rdmalab:" not in execute("--", program, "0").err
 
 
+def test_a_hang_after_a_failure_that_was_explained_has_no_second_answer(tmp_path: Path) -> None:
+    ended = execute(*pair("stays", tmp_path))
+    assert "has polled REM_ACCESS_ERR" in ended.err
+    assert "why: the cause that was reported above" in ended.err.partition("every program waits")[2]
+    assert ended.err.count("fix:") == 1
+
+
 def test_a_server_that_waits_for_the_next_client_is_no_failure() -> None:
     program = compiled("cm_serves")
     ended = execute("--why", "--", program, "serve", ":", program, "ask")
