@@ -276,7 +276,7 @@ NEVER = {
 }  # fmt: skip
 # A device dies, and tables change, because somebody says so at the prompt.
 ON_SOFT_ROCE = {
-    E.CQ_ERR, E.SQ_DRAINED, E.PORT_ERR, E.PORT_ACTIVE, E.GID_CHANGE, E.PKEY_CHANGE,
+    E.CQ_ERR, E.SQ_DRAINED, E.PORT_ERR, E.PORT_ACTIVE, E.GID_CHANGE,
     E.SRQ_LIMIT_REACHED, E.DEVICE_FATAL,
 }  # fmt: skip
 
@@ -308,7 +308,14 @@ def test_an_event_is_raised_about_its_object(event: AsyncEvent) -> None:
     assert numbers == {ABOUT.get(event, 0x11 if noun == "qp" else 1)}
 
 
-@pytest.mark.parametrize("event", RAISED, ids=lambda e: e.name)
+def test_soft_roce_raises_no_pkey_change_for_its_table_stays() -> None:
+    with pytest.raises(AssertionError, match="P_Key table of this device cannot be changed"):
+        played(E.PKEY_CHANGE, SOFT)
+
+
+@pytest.mark.parametrize(
+    "event", [e for e in RAISED if e is not E.PKEY_CHANGE], ids=lambda e: e.name
+)
 def test_soft_roce_raises_only_these(event: AsyncEvent) -> None:
     lab = played(event, SOFT)
     assert {*raised(lab, "A"), *raised(lab, "B")} <= ON_SOFT_ROCE
