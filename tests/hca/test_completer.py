@@ -24,7 +24,6 @@ ADD, SWAP = WROpcode.ATOMIC_FETCH_AND_ADD, WROpcode.ATOMIC_CMP_AND_SWP
 OK, FLUSHED = WCStatus.SUCCESS, WCStatus.WR_FLUSH_ERR
 QUIET = SendFlags(0)
 ACK = AETH(0x1F, 1)
-FOREVER_NS = 10**15
 
 
 def ready(**options: Any) -> Pair:

@@ -4,7 +4,6 @@ import pytest
 
 from tests.shell.prompts import TRANSCRIPTS, Prompt, check, played, sections
 
-BOXES = re.compile(r"[─-╿■-◿┄┊⏲→…\r\x1b]")
 WALK = (
     "use rc_pair rnr_retry=1",
     'write A.mr0[0:5] "hello"',

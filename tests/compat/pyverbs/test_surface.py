@@ -37,7 +37,6 @@ OWN = {
     "SrqInitAttrEx": {"as_arguments()"},
 }
 OWN_CLASSES = {"LabObject"}
-PARENTS = {"MR", "PD", "PyverbsCM", "PyverbsObject", "QP", "object"}
 
 
 def _pairs(module: str) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
