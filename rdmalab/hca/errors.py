@@ -50,6 +50,6 @@ def say_queue_too_small(refusal: Refused, count: int, capacity: int) -> None:
         stay, rest = refusal.bad_wr, count - (refusal.bad_wr or 0)
         what = f"{stay} stay posted, post the other {rest} when slots are free"
         what = what if stay else "post fewer at once"
-        refusal.legal = f"{count} work requests never fit into {capacity} slots: {what}"
-        if not capacity:
-            refusal.legal = "a queue with slots: create_qp with max_send_wr, max_recv_wr above 0"
+        fits = f"{count} work requests never fit into {capacity} slots: {what}"
+        never = "a queue with slots: create_qp with max_send_wr, max_recv_wr above 0"
+        refusal.legal = fits if capacity else never

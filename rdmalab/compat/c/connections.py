@@ -291,8 +291,8 @@ def _give_up(cm: Connections, id_: Id) -> None:
     reason = "no message reaches it"
     if peer is not None:
         peer.peer = None
-        deed = "neither accepted nor rejected the request" if is_client else "not established it"
-        reason = f"{peer.program.name} has {deed}"
+        silence = "neither accepted nor rejected the request" if is_client else "not established it"
+        reason = f"{peer.program.name} has {silence}"
     what = f"asked for {_written(id_.destination)}" if is_client else "has accepted a request"
     cm.refused[f"{id_.program.name} on {id_.node} {what}: unreachable, {reason}"] = None
     cm.report(id_, Event.UNREACHABLE, status=-errno.ETIMEDOUT)

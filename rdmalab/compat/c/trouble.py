@@ -15,6 +15,7 @@ from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.diagnosis.examination import for_program
 from rdmalab.doctor.report.report import Report
 from rdmalab.grammar.expressions import parse_expression
+from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import Cqe
 from rdmalab.shell.show_why import answer_lines
 from rdmalab.shell.styled_text import text_of
@@ -76,7 +77,8 @@ class Trouble:
     def begin_again(self) -> None:
         """Another program has come: what fails from now on is reported too."""
         self.found, self.stuck, self.is_idle, self.hang = False, False, False, ""
-        self._left, self._codes = {}, set()
+        self.failed, self._left, self._flushed = [], {}, {}
+        self._reported, self._codes = set(), set()
         self.calls.session.unanswered, self.calls.session.outside = [], []
         self.hosts.refused.clear()
 
@@ -113,7 +115,7 @@ class Trouble:
             self.tell(f"     posted at {caller.line}")
 
     def _question(self, node: str, cqe: Cqe) -> str:
-        """The question of `why` about what has completed; empty where its queue pair is gone.
+        """The question of `why` about what has completed; empty if its queue pair was destroyed.
 
         Programs give all their requests the same wr_id, by which `why` explains the newest one.
         """
@@ -187,14 +189,20 @@ class Trouble:
         """The requests that would still complete on the queues that a program waits for."""
         for queue in self._waited_for(program):
             number = self.calls.find(queue).number
-            for qp in self.calls.world.nodes[queue.node].qps.items.values():
-                name = self.calls.names.get((queue.node, Noun.QP, qp.number))
+            for name, qp in self._users(queue):
                 sends = [w for w in qp.sq.wqes.values() if w.serial >= qp.comp.serial]
                 if qp.send_cq == number and (signaled := [w for w in sends if w.signaled]):
-                    yield fmt.work_name(str(name), signaled[-1].wr.wr_id, is_send=True)
+                    yield fmt.work_name(name, signaled[-1].wr.wr_id, is_send=True)
                 if qp.recv_cq == number and qp.source.wqes:
-                    wr_id = qp.source.wqes[-1].wr.wr_id
-                    yield fmt.work_name(str(name), wr_id, is_send=False)
+                    yield fmt.work_name(name, qp.source.wqes[-1].wr.wr_id, is_send=False)
+
+    def _users(self, cq: Ref) -> Iterator[tuple[str, QueuePair]]:
+        """The queue pairs of programs that complete on a completion queue, with their names."""
+        number = self.calls.find(cq).number
+        for qp in self.calls.world.nodes[cq.node].qps.items.values():
+            name = self.calls.names.get((cq.node, Noun.QP, qp.number))
+            if name is not None and number in (qp.send_cq, qp.recv_cq):
+                yield str(name), qp
 
     def ended(self, name: str, pid: int, code: int) -> None:
         """Report what was kept of a program, if it ends with another code than 0."""
@@ -365,13 +373,12 @@ class Trouble:
         queues = {str(q): q for program in self.calls.programs for q in self._waited_for(program)}
         for queue in queues.values():
             number = self.calls.find(queue).number
-            for qp in self.calls.world.nodes[queue.node].qps.items.values():
-                name = self.calls.names.get((queue.node, Noun.QP, qp.number))
-                if name is not None and qp.send_cq == number and qp.sq.wqes:
+            for name, qp in self._users(queue):
+                if qp.send_cq == number and qp.sq.wqes:
                     wr_id = list(qp.sq.wqes.values())[-1].wr.wr_id
-                    found.append(fmt.work_name(str(name), wr_id, is_send=True))
-                elif name is not None and qp.recv_cq == number:
-                    found.append(str(name))
+                    found.append(fmt.work_name(name, wr_id, is_send=True))
+                elif qp.recv_cq == number:
+                    found.append(name)
             found.append(str(queue))
         return found
 

@@ -118,9 +118,12 @@ def diagnose(
 
 def _of_thread(case: Case, found: SubjectOutcome) -> SubjectOutcome:
     """The outcome; FAILED of a thread that is done, and whose work failed with no poll of it."""
-    failed = [name_of(case.names, each) for each in unnoticed(case)[:1]]
-    text = f"{found.sentence}; {''.join(failed)} failed, and no poll returned its completion"
-    return replace(found, kind=Status.FAILED, sentence=text) if failed else found
+    failed = unnoticed(case)
+    if not failed:
+        return found
+    name = name_of(case.names, failed[0])
+    text = f"{found.sentence}; {name} failed, and no poll returned its completion"
+    return replace(found, kind=Status.FAILED, sentence=text)
 
 
 def _foreseen(

@@ -62,18 +62,18 @@ def spent_event(case: Case, vain: VainPoll) -> list[Evidence]:
 
     Each arming raises an event for one completion, and a poll before the event is read takes it.
     """
-    taken = case.log.last(Kind.CQ_EVENT_TAKEN, vain.cq.thing)
-    polled = [r for r in case.log.about(Kind.CQE_POLLED, vain.cq.thing) if taken is not None]
     raised = case.log.last(Kind.CQ_EVENT_RAISED, vain.cq.thing)
-    if taken is None or raised is None or not polled or taken > vain.event:
+    taken = case.log.last(Kind.CQ_EVENT_TAKEN, vain.cq.thing)
+    polled = case.log.about(Kind.CQE_POLLED, vain.cq.thing)[-1:]
+    if raised is None or taken is None or not polled:
         return []
-    last = polled[-1]
-    if not raised < event_of(last) < taken:
+    event = event_of(polled[0])
+    if not raised < event < taken < vain.event:
         return []
-    what = fmt.wr(rec.cqe_of(last).wr_id)
+    what = fmt.wr(rec.cqe_of(polled[0]).wr_id)
     return [
         fact(f"the event that was read here had been raised for {what}", taken),
-        fact(f"the completion of {what} was polled before that", event_of(last)),
+        fact(f"the completion of {what} was polled before that", event),
     ]
 
 

@@ -1,38 +1,16 @@
 /* A connection from its options to the end of its timewait. PROGRAM serve|ask prints each event, and of its
  * queue pair the ack timeout and the traffic class.
  */
-#include <arpa/inet.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <rdma/rdma_cma.h>
-
-#define NEED(x) do { if (!(x)) { fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, strerror(errno)); exit(2); } } while (0)
-
-static struct rdma_event_channel *channel;
+#include "cm.h"
 
 static struct rdma_cm_id *next(enum rdma_cm_event_type wanted)
 {
-	struct rdma_cm_event *event;
-	struct rdma_cm_id *id;
+	struct rdma_cm_event *event = next_event(wanted);
+	struct rdma_cm_id *id = event->id;
 
-	NEED(!rdma_get_cm_event(channel, &event));
 	printf("%s %d\n", rdma_event_str(event->event), event->status);
-	NEED(event->event == wanted);
-	id = event->id;
 	rdma_ack_cm_event(event);
 	return id;
-}
-
-static void queue_pair(struct rdma_cm_id *id)
-{
-	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .cap = { 4, 4, 1, 1, 0 } };
-	struct ibv_pd *pd = ibv_alloc_pd(id->verbs);
-
-	NEED(pd);
-	NEED(attr.send_cq = attr.recv_cq = ibv_create_cq(id->verbs, 8, NULL, NULL, 0));
-	NEED(!rdma_create_qp(id, pd, &attr));
 }
 
 static void look(struct rdma_cm_id *id)

@@ -1,35 +1,7 @@
 /* Mistakes with rdma_cm. PROGRAM serve|ask no_accept|no_ack|no_route: the server never answers the request,
  * the client destroys an id of which an event is not acknowledged, or connects without a route.
  */
-#include <arpa/inet.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <rdma/rdma_cma.h>
-
-#define NEED(x) do { if (!(x)) { fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, strerror(errno)); exit(2); } } while (0)
-
-static struct rdma_event_channel *channel;
-
-static struct rdma_cm_event *next(enum rdma_cm_event_type wanted)
-{
-	struct rdma_cm_event *event;
-
-	NEED(!rdma_get_cm_event(channel, &event));
-	NEED(event->event == wanted);
-	return event;
-}
-
-static void queue_pair(struct rdma_cm_id *id)
-{
-	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .cap = { 4, 4, 1, 1, 0 } };
-	struct ibv_pd *pd = ibv_alloc_pd(id->verbs);
-
-	NEED(pd);
-	NEED(attr.send_cq = attr.recv_cq = ibv_create_cq(id->verbs, 8, NULL, NULL, 0));
-	NEED(!rdma_create_qp(id, pd, &attr));
-}
+#include "cm.h"
 
 int main(int argc, char **argv)
 {
@@ -44,24 +16,24 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "serve")) {
 		NEED(!rdma_bind_addr(id, (struct sockaddr *)&at));
 		NEED(!rdma_listen(id, 1));
-		request = next(RDMA_CM_EVENT_CONNECT_REQUEST);
+		request = next_event(RDMA_CM_EVENT_CONNECT_REQUEST);
 		queue_pair(request->id);
 		if (strcmp(argv[2], "no_accept"))
 			NEED(!rdma_accept(request->id, &offer));
 		rdma_ack_cm_event(request);
-		rdma_ack_cm_event(next(RDMA_CM_EVENT_ESTABLISHED));
+		rdma_ack_cm_event(next_event(RDMA_CM_EVENT_ESTABLISHED));
 		return 0;
 	}
 	inet_pton(AF_INET, "10.0.0.1", &at.sin_addr);
 	NEED(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&at, 2000));
-	rdma_ack_cm_event(next(RDMA_CM_EVENT_ADDR_RESOLVED));
+	rdma_ack_cm_event(next_event(RDMA_CM_EVENT_ADDR_RESOLVED));
 	if (strcmp(argv[2], "no_route")) {
 		NEED(!rdma_resolve_route(id, 2000));
-		rdma_ack_cm_event(next(RDMA_CM_EVENT_ROUTE_RESOLVED));
+		rdma_ack_cm_event(next_event(RDMA_CM_EVENT_ROUTE_RESOLVED));
 	}
 	queue_pair(id);
 	NEED(!rdma_connect(id, &offer));
-	next(RDMA_CM_EVENT_ESTABLISHED); /* and no rdma_ack_cm_event */
+	next_event(RDMA_CM_EVENT_ESTABLISHED); /* and no rdma_ack_cm_event */
 	NEED(!rdma_disconnect(id));
 	rdma_destroy_qp(id);
 	NEED(!rdma_destroy_id(id));

@@ -1,30 +1,19 @@
 /* PROGRAM serve: a server without an end, one of whose threads waits for completions all the time.
  * PROGRAM ask: one SEND to it, and a disconnect.
  */
-#include <arpa/inet.h>
-#include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
+#include "cm.h"
 
-#define NEED(x) do { if (!(x)) { fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, strerror(errno)); exit(2); } } while (0)
-
-static struct rdma_event_channel *channel;
 static struct ibv_comp_channel *completions;
 static struct ibv_cq *cq;
 static char memory[64];
 
 static struct rdma_cm_id *next(enum rdma_cm_event_type wanted)
 {
-	struct rdma_cm_event *event;
-	struct rdma_cm_id *id;
+	struct rdma_cm_event *event = next_event(wanted);
+	struct rdma_cm_id *id = event->id;
 
-	NEED(!rdma_get_cm_event(channel, &event));
-	NEED(event->event == wanted);
-	id = event->id;
 	rdma_ack_cm_event(event);
 	return id;
 }
@@ -45,7 +34,7 @@ static void *polls(void *unused)
 	return unused;
 }
 
-static struct ibv_mr *queue_pair(struct rdma_cm_id *id)
+static struct ibv_mr *serving_pair(struct rdma_cm_id *id)
 {
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .cap = { 4, 4, 1, 1, 0 } };
 	static struct ibv_pd *pd;
@@ -81,7 +70,7 @@ int main(int argc, char **argv)
 		NEED(!rdma_listen(id, 1));
 		for (;;) {
 			peer = next(RDMA_CM_EVENT_CONNECT_REQUEST);
-			mr = queue_pair(peer);
+			mr = serving_pair(peer);
 			NEED(!rdma_post_recv(peer, NULL, memory, sizeof(memory), mr));
 			NEED(!rdma_accept(peer, &offer));
 			next(RDMA_CM_EVENT_ESTABLISHED);
