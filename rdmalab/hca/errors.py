@@ -51,5 +51,5 @@ def say_queue_too_small(refusal: Refused, count: int, capacity: int) -> None:
         what = f"{stay} stay posted, post the other {rest} when slots are free"
         what = what if stay else "post fewer at once"
         fits = f"{count} work requests never fit into {capacity} slots: {what}"
-        never = "a queue with slots: create_qp with max_send_wr, max_recv_wr above 0"
+        never = "a queue that create_qp gave slots, by max_send_wr and max_recv_wr"
         refusal.legal = fits if capacity else never
